@@ -21,7 +21,7 @@ var (
 	Decomposes = Ability[model.Systematic]{"give base systems", latentFamilies}
 	Smooths    = Ability[model.Smoother]{
 		"smooth, as it infers a state from what came before it alone",
-		[]string{"slds", "kvae", "rslds", "trslds"},
+		[]string{"slds", "kvae", "rslds", "trslds", "arhmm"},
 	}
 	Steps   = Ability[model.Stepper]{"filter one observation at a time", []string{"slds", "fusion"}}
 	Exports = Ability[model.Exporter]{"write its steps as graphs", []string{"slds", "fusion"}}

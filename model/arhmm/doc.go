@@ -7,9 +7,12 @@
 // A chain is a start of its own; each sweep is one step of EM over all recordings (Baum et al. 1970), and the chain of
 // the highest likelihood answers.
 //
-// Of a value x_t that is missing, the seen channels count with their marginal density, exactly. A missing value among
-// the lags of a later step stands at its filtered mean, which is an approximation. A step with a missing value has no
-// part in the estimate of W and Q.
+// Of an observation that is missing in part the seen channels count with their marginal. Over a gap all paths of
+// the regimes are followed, each with the normal distribution of what is missing (see bridge): likelihood, regimes, and
+// the moments of a sweep are exact if the steps are no more than a node remembers, and without lags always. In longer
+// gaps, paths that differ in older regimes only are merged to their mean and covariance (generalised pseudo-Bayes), and
+// a step counts in a sweep with the missing values as they are known a few steps later. A given observation that is
+// missing is N(mean, variance) of its channel.
 //
 // All arithmetic is float64 in a fixed order (see internal/matrix): the bits are those of every machine.
 package arhmm

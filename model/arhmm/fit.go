@@ -24,7 +24,8 @@ type chain struct {
 	recordings []recording
 	state      []float64
 	*passes
-	floors []float64 // [D] least variance of the noise
+	floors   []float64 // [D] least variance of the noise
+	gapSteps expected
 	moments
 }
 
@@ -80,6 +81,7 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	}
 	s, err := newSystem(m.dims, p)
 	c.passes = newPasses(s)
+	c.gapSteps = expected{c, make([]float64, m.P), make([]float64, m.D)}
 	return c, err
 }
 
@@ -151,6 +153,7 @@ func (c *chain) collect() {
 			}
 		}
 	}
+	c.visit(c.gapSteps)
 }
 
 // maximise sets the parameters that are most likely given the moments.

@@ -20,6 +20,9 @@ var (
 	_ model.Systematic = (*Forecaster)(nil)
 	_ model.Emitter    = (*Forecaster)(nil)
 	_ model.Lagged     = (*Forecaster)(nil)
+
+	_ model.Interpolator = (*Forecaster)(nil)
+	_ model.PartReader   = (*Forecaster)(nil)
 )
 
 // Dims returns the dimensions.
@@ -50,7 +53,7 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 		f.setLags(start, f.r.T)
 		for i := range q.Samples {
 			copy(f.lags, start)
-			belief := f.belief()
+			belief := f.resume(&draws)
 			for h := range q.Horizon {
 				at := h*B + n
 				plan := at * f.Du
@@ -72,14 +75,39 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	}
 }
 
+// resume returns the belief at the end of the prefix. If the last observations are not all seen it draws a node, and
+// the missing ones, which it writes to the lags.
+func (f *Forecaster) resume(draws *rng.Stream) []float64 {
+	if n := len(f.gaps); n == 0 || f.gaps[n-1].clean {
+		return f.belief()
+	}
+	m := &f.bridge.now
+	node := pick(m.weights, draws)
+	mean, cov := m.node(node)
+	x := make([]float64, len(mean))
+	drawn(x, mean, cov, draws.Normal)
+	for j, h := range m.held {
+		if l := f.r.T - 1 - h.t; l < f.L {
+			f.lags[l*f.D+h.i] = x[j]
+		}
+	}
+	return one(f.K, node%f.K)
+}
+
+// pick draws an index with probabilities like the weights.
+func pick(weights []float64, draws *rng.Stream) int {
+	left, k := float64(draws.Float64()*sum(weights)), 0
+	for k < len(weights)-1 && left >= weights[k] {
+		left -= weights[k]
+		k++
+	}
+	return k
+}
+
 // draw draws the next regime and observation after what f.lags holds, and moves them on.
 func (f *Forecaster) draw(belief, u []float64, draws *rng.Stream) (int, []float64) {
 	f.next(f.logs, belief)
-	left, k := float64(draws.Float64()*sum(f.logs)), 0
-	for k < f.K-1 && left >= f.logs[k] {
-		left -= f.logs[k]
-		k++
-	}
+	k := pick(f.logs, draws)
 	f.setFeatures(f.lags, u)
 	x := f.predict(k)
 	for i := range f.residual {
@@ -108,28 +136,61 @@ func one(n, k int) []float64 {
 	return v
 }
 
-// Filter writes the observations as states, missing values at their means, and the probability of each regime given the
-// observations up to the step. Before the first step that has a regime it is π.
+// Filter writes the observations as states, missing values with mean and standard deviation, and the probability of
+// each regime given the observations up to the step. Before the first step that has a regime it is π.
 func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.Z(), f.K)
-	clear(dst.SD)
 	for n := range prefix.B {
 		f.forward(newRecording(prefix, n))
+		v := newValues(f.passes)
+		state := func(t int) {
+			row := (t*prefix.B + n) * f.Z()
+			v.state(t, dst.Mean[row:row+f.Z()], dst.SD[row:row+f.Z()])
+		}
+		if f.L == 0 {
+			f.visit(v)
+		}
 		for t := range prefix.T {
-			row := t*prefix.B + n
-			f.setLags(f.lags, t+1)
-			write(dst.Mean[row*f.Z():], f.lags)
+			state(t)
+			at := dst.Switches[(t*prefix.B+n)*f.K : (t*prefix.B+n+1)*f.K]
 			switch {
 			case t == 0:
-				clear(dst.Switches[row*f.K : (row+1)*f.K])
+				clear(at)
 			case t < f.L:
-				write(dst.Switches[row*f.K:], f.first)
+				write(at, f.first)
 			default:
-				write(dst.Switches[row*f.K:], f.filtered[t*f.K:(t+1)*f.K])
+				write(at, f.filtered[t*f.K:(t+1)*f.K])
 			}
+		}
+		if f.L > 0 {
+			f.visit(filtering{v, state})
 		}
 	}
 }
+
+// Smooth writes the observations as states, missing values with mean and standard deviation given all that is seen.
+func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
+	dst.Resize(b.T, b.B, f.D, f.Z())
+	f.wide = true
+	defer func() { f.wide = false }()
+	for n := range b.B {
+		f.forward(newRecording(b, n))
+		f.backward()
+		v := newValues(f.passes)
+		f.visit(v)
+		for t := range b.T {
+			row := t*b.B + n
+			v.state(t, dst.Mean[row*f.Z():(row+1)*f.Z()], dst.SD[row*f.Z():(row+1)*f.Z()])
+			write(dst.Observations[row*f.D:], v.mean[t*f.D:(t+1)*f.D])
+		}
+	}
+}
+
+// Interpolates marks the Forecaster as one that knows how a gap ends.
+func (*Forecaster) Interpolates() {}
+
+// ReadsParts marks the Forecaster as one that reads observations of which a part was seen.
+func (*Forecaster) ReadsParts() {}
 
 func write(dst []float32, src []float64) {
 	for i, v := range src {

@@ -6,53 +6,64 @@ import "math"
 type passes struct {
 	*system
 	r                   recording
-	filled              []float64 // [T,D] x with missing values at their filtered means
 	lags                []float64 // [Z]
 	predicted, filtered []float64 // [T,K] of s_t given x before t, and up to t; unused before step L
 	smoothed, pairs     []float64 // [T,K], [K,K] Σ_t p(s_{t−1}, s_t | x)
 	logLikelihood       float64
+
+	wide            bool // missing values are held until the end of a gap
+	gaps            []gap
+	edges, edgeLogs []float64
+	bridge          bridge
 }
 
 func newPasses(s *system) *passes {
 	return &passes{system: s, lags: make([]float64, s.Z()), pairs: make([]float64, s.K*s.K)}
 }
 
-// setLags writes the observations before step t, newest first. Before the first step is what was there.
+// setLags writes the observations before step t, newest first, missing ones as the mean of their channel. Before the
+// first step is what was there.
 func (p *passes) setLags(dst []float64, t int) {
 	for l := range max(p.L, 1) {
 		s := max(t-1-l, 0)
-		copy(dst[l*p.D:(l+1)*p.D], p.filled[s*p.D:(s+1)*p.D])
+		for i, v := range p.r.x[s*p.D : (s+1)*p.D] {
+			if dst[l*p.D+i] = v; math.IsNaN(v) {
+				dst[l*p.D+i] = p.start[i]
+			}
+		}
 	}
 }
 
 // forward filters the regimes of a recording and sets its log likelihood given the first L observations.
 func (p *passes) forward(r recording) {
-	p.r = r
-	p.filled, p.logLikelihood = grown(p.filled, r.T*p.D), 0
+	p.r, p.logLikelihood = r, 0
 	p.predicted, p.filtered = grown(p.predicted, r.T*p.K), grown(p.filtered, r.T*p.K)
+	p.findGaps()
+	gaps := p.gaps
 	var belief []float64
-	for t := range r.T {
-		x, filled := r.x[t*p.D:(t+1)*p.D], p.filled[t*p.D:(t+1)*p.D]
-		if t < p.L { // the first observations are given; what is missing is as before, or the mean
-			for i, v := range x {
-				if filled[i] = v; math.IsNaN(v) {
-					filled[i] = p.start[i]
-					if t > 0 {
-						filled[i] = p.filled[(t-1)*p.D+i]
-					}
-				}
-			}
+	for t := p.L; t < r.T; t++ {
+		predicted := p.predicted[t*p.K : (t+1)*p.K]
+		p.next(predicted, belief)
+		if len(gaps) > 0 && t == gaps[0].first {
+			p.crossGap(gaps[0], nil)
+			t, gaps = gaps[0].last, gaps[1:]
+			belief = p.filtered[t*p.K : (t+1)*p.K]
 			continue
 		}
 		if t > 0 {
 			p.setLags(p.lags, t)
 		}
 		p.setFeatures(p.lags, r.u[t*p.Du:])
-		predicted, filtered := p.predicted[t*p.K:(t+1)*p.K], p.filtered[t*p.K:(t+1)*p.K]
-		p.next(predicted, belief)
-		p.logLikelihood += p.observe(filtered, predicted, x)
-		p.fill(filled, x, filtered)
+		filtered := p.filtered[t*p.K : (t+1)*p.K]
+		p.logLikelihood += p.observe(filtered, predicted, r.x[t*p.D:(t+1)*p.D])
 		belief = filtered
+	}
+}
+
+// visit tells what is known of the missing values of all gaps.
+func (p *passes) visit(v visitor) {
+	for _, g := range p.gaps {
+		p.crossGap(g, v)
 	}
 }
 
@@ -74,7 +85,15 @@ func (p *passes) backward() {
 		return
 	}
 	copy(p.smoothed[(T-1)*p.K:T*p.K], p.belief())
-	for t := T - 1; t > p.L; t-- {
+	gaps := p.gaps
+	for t := T - 1; t >= p.L; t-- {
+		if n := len(gaps) - 1; n >= 0 && t == gaps[n].last {
+			p.smoothGap(gaps[n])
+			t, gaps = gaps[n].first, gaps[:n]
+		}
+		if t == p.L {
+			return
+		}
 		before, now := p.smoothed[(t-1)*p.K:t*p.K], p.smoothed[t*p.K:(t+1)*p.K]
 		for i := range p.K {
 			f := p.filtered[(t-1)*p.K+i]

@@ -18,7 +18,7 @@ func (c *chain) windows(p params) ([]window, error) {
 	one.K = 1
 	var list []window
 	for _, r := range c.recordings {
-		passes.r, passes.filled = r, r.x
+		passes.r = r
 		w := window{newMoments(one)}
 		for t := one.L; t < r.T; t++ {
 			if !r.complete(t, one.L) {

@@ -99,46 +99,6 @@ func (s *system) marginal(k int, x []float64, n int) []float64 {
 	return s.part[:n*n]
 }
 
-// fill replaces missing values of x by their means given the seen ones and the weights of the regimes. The means of
-// the regimes are those of the latest densities.
-func (s *system) fill(dst, x, weights []float64) {
-	n := 0
-	for i, v := range x {
-		dst[i] = v
-		if math.IsNaN(v) {
-			dst[i] = 0
-		} else {
-			n++
-		}
-	}
-	for k := 0; k < s.K && n < s.D; k++ {
-		m := s.means[k*s.D : (k+1)*s.D]
-		row := 0
-		for i, v := range x {
-			if !math.IsNaN(v) {
-				s.residual[row] = v - m[i]
-				row++
-			}
-		}
-		l := s.marginal(k, x, n)
-		matrix.SolveLower(l, s.residual[:n])
-		matrix.SolveUpper(l, s.residual[:n])
-		for i, v := range x {
-			if !math.IsNaN(v) {
-				continue
-			}
-			mean, column := m[i], 0
-			for j, b := range x {
-				if !math.IsNaN(b) {
-					mean += float64(s.q[(k*s.D+i)*s.D+j] * s.residual[column])
-					column++
-				}
-			}
-			dst[i] += float64(weights[k] * mean)
-		}
-	}
-}
-
 // next writes to dst what is known of s_t before x_t is seen: P of the belief, or π where there is none.
 func (s *system) next(dst, belief []float64) {
 	if belief == nil {

@@ -1,0 +1,158 @@
+package arhmm
+
+import "math"
+
+// gap is a run of steps whose lags or values are not all seen. After its last step all lags are seen again, or the
+// recording ends. Within it a node is a regime at each of the latest steps, with a normal distribution of the values
+// that are missing; the paths of all regimes are followed apart as far back as depth, and merged beyond (see bridge).
+type gap struct {
+	first, last int
+	clean       bool // all lags of the step after the last are seen
+	depth       int  // regimes that a node remembers
+	edges       int  // where the weights of the edges stand: for each step [nodes before, K]
+}
+
+// Limits of a gap.
+const (
+	mostEdges  = 2048    // between the nodes of two steps, where a node remembers more than one regime
+	mostMemory = 1 << 20 // values of the covariances of all nodes of a step, likewise
+	mostHeld   = 512     // missing values that are inferred together when a gap is smoothed
+)
+
+// exact reports whether no paths are merged.
+func (g gap) exact() bool {
+	steps := g.last - g.first + 1
+	return steps <= g.depth || g.clean && steps == g.depth+1
+}
+
+// nodes is how many there are after step t; one before the first.
+func (g gap) nodes(K, t int) int {
+	n := 1
+	for range min(t-g.first+1, g.depth) {
+		n *= K
+	}
+	return n
+}
+
+// findGaps lists the gaps of the recording. Without lags each step with a missing value is one.
+func (p *passes) findGaps() {
+	p.gaps, p.edges = p.gaps[:0], p.edges[:0]
+	for t := p.L; t < p.r.T; t++ {
+		if p.r.complete(t, p.L) {
+			continue
+		}
+		g := gap{first: t, edges: len(p.edges)}
+		for g.last = t; g.last < p.r.T; g.last++ {
+			if p.L == 0 || p.r.complete(g.last, p.L-1) {
+				g.clean = true
+				break
+			}
+		}
+		if !g.clean {
+			g.last--
+		}
+		t = g.last
+		g.depth = p.depth(g)
+		for s := g.first; s <= g.last; s++ {
+			p.edges = append(p.edges, make([]float64, g.nodes(p.K, s-1)*p.K)...)
+		}
+		p.gaps = append(p.gaps, g)
+	}
+}
+
+// depth is how many regimes a node remembers: as many as the limits allow, at least one.
+func (p *passes) depth(g gap) int {
+	depth, nodes := 1, p.K
+	for depth <= g.last-g.first && nodes*p.K*p.K <= mostEdges && depth < 64 {
+		depth, nodes = depth+1, nodes*p.K
+	}
+	for held := p.held(g, depth); depth > 1 && nodes*held*held > mostMemory; held = p.held(g, depth) {
+		depth, nodes = depth-1, nodes/p.K
+	}
+	return depth
+}
+
+// held is the greatest number of missing values that a node holds.
+func (p *passes) held(g gap, depth int) int {
+	most, now := 0, 0
+	for t := g.first - p.L; t <= g.last; t++ {
+		now += p.r.missing(t)
+		if old := p.oldest(t, depth) - 1; !p.wide && old >= g.first-p.L {
+			now -= p.r.missing(old)
+		}
+		most = max(most, now)
+	}
+	if p.wide {
+		return min(most, mostHeld)
+	}
+	return most
+}
+
+// oldest is the first step whose missing values are still held after step t.
+func (p *passes) oldest(t, depth int) int { return t - depth - p.L + 1 }
+
+// missing is how many values of a step are.
+func (r recording) missing(t int) int {
+	n := 0
+	if !r.full[t] {
+		d := len(r.x) / r.T
+		for _, v := range r.x[t*d : (t+1)*d] {
+			if math.IsNaN(v) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// weights are those of the edges that lead to step t, from each node before it to each regime.
+func (p *passes) weights(g gap, t int) []float64 {
+	at := g.edges
+	for s := g.first; s < t; s++ {
+		at += g.nodes(p.K, s-1) * p.K
+	}
+	return p.edges[at : at+g.nodes(p.K, t-1)*p.K]
+}
+
+// smoothGap turns the weights of the edges into their probabilities given all observations, after those of the regimes
+// at the last step are known, and adds them to smoothed and pairs.
+func (p *passes) smoothGap(g gap) {
+	var after []float64 // probability of the nodes at the step
+	for t := g.last; t >= g.first; t-- {
+		edges := p.weights(g, t)
+		p.rescale(g, t, edges, after)
+		before := make([]float64, len(edges)/p.K)
+		smoothed := p.smoothed[t*p.K : (t+1)*p.K]
+		clear(smoothed)
+		for i, w := range edges {
+			node, k := i/p.K, i%p.K
+			before[node] += w
+			smoothed[k] += w
+			if t > g.first {
+				p.pairs[node%p.K*p.K+k] += w
+			}
+		}
+		after = before
+	}
+}
+
+// rescale scales the edges that lead to each node so that they sum to its probability. At the last step nodes are the
+// regimes, if all lags are seen, and without observations to come probabilities are what they are.
+func (p *passes) rescale(g gap, t int, edges, after []float64) {
+	nodes := g.nodes(p.K, t)
+	if t == g.last {
+		if !g.clean {
+			return
+		}
+		nodes, after = p.K, append([]float64(nil), p.smoothed[t*p.K:(t+1)*p.K]...)
+	}
+	sums := make([]float64, nodes)
+	for i, w := range edges {
+		sums[i%nodes] += w
+	}
+	for i, w := range edges {
+		if s := sums[i%nodes]; s > 0 {
+			edges[i] = float64(w / s * after[i%nodes])
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package arhmm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/matrix"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// dense is ln p(seen x | path), and the means of all values given it, from one normal distribution of all values.
+func dense(s *system, r recording, path []int) (float64, []float64) {
+	D, N := s.D, r.T*s.D
+	mean, cov := make([]float64, N), make([]float64, N*N)
+	var seen []int
+	for a := range N {
+		t, i := a/D, a%D
+		missing := math.IsNaN(r.x[a])
+		switch {
+		case t < s.L && missing:
+			mean[a], cov[a*N+a] = s.start[i], s.start[D+i]
+			continue
+		case t < s.L:
+			mean[a] = r.x[a]
+			continue
+		case !missing:
+			seen = append(seen, a)
+		}
+		k := path[t-s.L]
+		w := s.w[(k*D+i)*s.P : (k*D+i+1)*s.P]
+		mean[a] = w[s.P-1] + matrix.Dot(r.u[t*s.Du:(t+1)*s.Du], w[s.L*D:])
+		for l := range s.L * D {
+			from := (t-1-l/D)*D + l%D
+			mean[a] += w[l] * mean[from]
+			for b := range t * D {
+				cov[a*N+b] += w[l] * cov[from*N+b]
+			}
+		}
+		for b := range t * D {
+			cov[b*N+a] = cov[a*N+b]
+		}
+		for j := range i + 1 {
+			b := t*D + j
+			v := s.q[(k*D+i)*D+j]
+			for l := range s.L * D {
+				v += s.w[(k*D+j)*s.P+l] * cov[a*N+(t-1-l/D)*D+l%D]
+			}
+			cov[a*N+b], cov[b*N+a] = v, v
+		}
+	}
+	n := len(seen)
+	l, v := make([]float64, n*n), make([]float64, n)
+	for i, a := range seen {
+		v[i] = r.x[a] - mean[a]
+		for j, b := range seen {
+			l[i*n+j] = cov[a*N+b]
+		}
+	}
+	matrix.Cholesky(l, n)
+	matrix.SolveLower(l, v)
+	log := -0.5*matrix.Dot(v, v) - matrix.LogDiagonal(l, n) - 0.5*log2Pi*float64(n)
+	matrix.SolveUpper(l, v)
+	for a := range N {
+		for i, b := range seen {
+			mean[a] += cov[a*N+b] * v[i]
+		}
+	}
+	return log, mean
+}
+
+// TestGaps_AreSumsOverAllPaths: the likelihood, the smoothed regimes and the smoothed values with values missing among
+// given observations, lags and last ones.
+func TestGaps_AreSumsOverAllPaths(t *testing.T) {
+	for _, d := range []dims{{K: 2, D: 2, Du: 1, L: 1, P: 4}, {K: 2, D: 2, Du: 1, L: 2, P: 6}, {K: 3, D: 1, L: 1, P: 2}, {K: 3, D: 2, L: 0, P: 1}} {
+		for _, missing := range [][]int{{4}, {0, 5}, {1, 2, 4}, {3}, {0, 2, 5, 6}} {
+			s, r := random(t, d, 7)
+			for i := range d.D {
+				s.start[i], s.start[d.D+i] = 0.3, 2
+			}
+			for _, m := range missing {
+				for i := range d.D {
+					if m%2 == 0 || i == 0 {
+						r.x[m*d.D+i], r.full[m] = math.NaN(), false
+					}
+				}
+			}
+			n := r.T - d.L
+			total, smoothed, means := 0.0, make([]float64, r.T*d.K), make([]float64, r.T*d.D)
+			path := make([]int, n)
+			for code := range int(math.Pow(float64(d.K), float64(n))) {
+				p := 1.0
+				for i := range n {
+					path[i] = code % d.K
+					code /= d.K
+					if i == 0 {
+						p *= s.first[path[0]]
+					} else {
+						p *= s.transition[path[i-1]*d.K+path[i]]
+					}
+				}
+				log, mean := dense(s, r, path)
+				p *= math.Exp(log)
+				total += p
+				for i, k := range path {
+					smoothed[(d.L+i)*d.K+k] += p
+				}
+				matrix.AddScaled(means, p, mean)
+			}
+			p := newPasses(s)
+			p.wide = true
+			p.forward(r)
+			for _, g := range p.gaps {
+				if d.K == 2 && !g.exact() {
+					t.Errorf("%+v, missing %v: %+v merges", d, missing, g)
+				}
+			}
+			p.backward()
+			v := newValues(p)
+			p.visit(v)
+			if math.Abs(p.logLikelihood-math.Log(total)) > 1e-9 {
+				t.Errorf("%+v, missing %v: log likelihood %v, want %v", d, missing, p.logLikelihood, math.Log(total))
+			}
+			for i := d.L * d.K; i < len(smoothed); i++ {
+				if math.Abs(p.smoothed[i]-smoothed[i]/total) > 1e-9 {
+					t.Fatalf("%+v, missing %v: regime %d: %v, want %v", d, missing, i, p.smoothed[i], smoothed[i]/total)
+				}
+			}
+			for i, x := range r.x {
+				if math.IsNaN(x) && math.Abs(v.mean[i]-means[i]/total) > 1e-9 {
+					t.Fatalf("%+v, missing %v: value %d: %v, want %v", d, missing, i, v.mean[i], means[i]/total)
+				}
+			}
+		}
+	}
+}
+
+// TestSweep_WithGapsRaisesTheLikelihood where no paths are merged.
+func TestSweep_WithGapsRaisesTheLikelihood(t *testing.T) {
+	batches, _ := rotations(6, 60)
+	for n, b := range batches {
+		b.Seen = make([]float32, len(b.Observations))
+		for i := range b.Seen {
+			if b.Seen[i] = 1; (i+n)%17 == 3 {
+				b.Seen[i], b.Observations[i] = 0, 0
+			}
+		}
+		batches[n] = b
+	}
+	chains := DefaultSettings()
+	chains.Switches = 2
+	c := started(t, chains, batches)
+	terms, last := make([]float64, 2), math.Inf(1)
+	for sweep := range 40 {
+		if err := c.Sweep(terms); err != nil {
+			t.Fatal(err)
+		}
+		if terms[0] > last+1e-9 {
+			t.Errorf("sweep %d: the negative log likelihood rises from %v to %v", sweep, last, terms[0])
+		}
+		last = terms[0]
+	}
+}
+
+func started(t *testing.T, s *Settings, batches []model.Batch) model.Chain {
+	t.Helper()
+	built, err := s.New(model.Data{NX: 2, NU: 1}, rng.New(1, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := built.(*Model).NewChain(batches, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
