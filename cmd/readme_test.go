@@ -28,9 +28,10 @@ type readmeLine struct {
 
 // readmeLines are all commands of the README, in its order. Each finds what those before it left behind.
 var readmeLines = []readmeLine{
-	{line: "go run ./cmd/switchyard train fhn/smoke", check: (*newcomer).compound, want: []string{"30 steps", "paper: ours", `figures/fhn\.png`}},
+	{line: "go run ./cmd/switchyard train fhn/smoke", check: (*newcomer).compound, want: []string{"30 steps", "paper: ours", `figures/fhn\.png`, `train fhn +# learns`}},
 	{line: "CGO_ENABLED=0 go build -o switchyard ./cmd/switchyard", check: (*newcomer).compound},
 	{line: "switchyard doctor", check: (*newcomer).run, want: []string{"processor +(ok|warn) ", "numerics +ok "}},
+	{line: "switchyard train fhn", check: (*newcomer).run, more: smokeSizes + " train.steps=20", want: []string{"20 steps", "paper: ours"}},
 
 	{line: "switchyard train fhn/smoke model.switching=normal --name try", check: (*newcomer).run},
 	{line: "switchyard resume try", check: (*newcomer).run, want: []string{"run try is finished at step 30"}},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -360,10 +361,20 @@ func (a *app) origin(run *store.Run, p *job.Plan) string {
 	return run.Path("config.yaml")
 }
 
+// learningPreset is the preset that a smoke preset is a tiny version of; empty: there is none.
+func learningPreset(preset string) string {
+	base, smoke := strings.CutSuffix(preset, "/smoke")
+	if smoke && slices.ContainsFunc(config.Presets(), func(p config.Preset) bool { return p.Name == base }) {
+		return base
+	}
+	return ""
+}
+
 // report evaluates a finished run, prints the results and suggests what to do next. The evaluation is nil where none is
 // usual.
 func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err error) {
 	next := [][]string{{"runs", "show", run.Name()}}
+	learns := learningPreset(p.Config.Preset)
 	if trained.Usual(p.Config) {
 		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {
 			var err error
@@ -394,6 +405,12 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 	}
 	if err := a.printf("\nnext\n"); err != nil {
 		return nil, err
+	}
+	if learns != "" {
+		err := a.printf("  %s  # learns; %s only shows that everything works\n", a.command("train", learns), p.Config.Preset)
+		if err != nil {
+			return nil, err
+		}
 	}
 	for _, words := range next {
 		if err := a.printf("  %s\n", a.command(words...)); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -19,6 +20,7 @@ type Table struct {
 	Rows     []Row
 	Decimals int      // digits after the point in WriteText
 	Digits   int      // significant digits in WriteText, in place of Decimals; 0: Decimals
+	Whole    []string // columns of whole numbers, which WriteText prints without decimals
 	Notes    []string // lines below the table
 }
 
@@ -42,8 +44,8 @@ func (t Table) WriteText(w io.Writer) error {
 			continue
 		}
 		row := []string{r.Name}
-		for _, v := range r.Values {
-			row = append(row, t.cell(v))
+		for j, v := range r.Values {
+			row = append(row, t.cell(j, v))
 		}
 		table.Row(row...)
 	}
@@ -58,12 +60,14 @@ func (t Table) WriteText(w io.Writer) error {
 	return nil
 }
 
-func (t Table) cell(v float64) string {
+func (t Table) cell(column int, v float64) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
 	decimals := t.Decimals
-	if t.Digits > 0 && v != 0 && !math.IsInf(v, 0) {
+	if column < len(t.Columns) && slices.Contains(t.Whole, t.Columns[column]) {
+		decimals = 0
+	} else if t.Digits > 0 && v != 0 && !math.IsInf(v, 0) {
 		decimals = min(max(t.Digits-1-int(math.Floor(math.Log10(math.Abs(v)))), 0), 9)
 	} else if t.Digits > 0 {
 		decimals = 0

@@ -43,7 +43,14 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	a.Arrays = append(all.finish(lengths), regimeArrays(dwells, counts, systems)...)
 	a.Table = regimeTable(dwells, counts, systems, c)
 	a.use(dwells)
-	a.agree(of, sequences, m)
+	stands := a.agree(of, sequences, m)
+	for i := range lines.Columns {
+		for _, label := range of[i].Truth {
+			if stands != nil {
+				lines.Columns[i].True = append(lines.Columns[i].True, stands[label])
+			}
+		}
+	}
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn
@@ -116,6 +123,7 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 	t := eval.Table{
 		Title: "regimes", Corner: "regime", Digits: 3,
 		Columns: []string{"share %", "visits", "mean dwell", "longest", "|λ| max", "time constant", "period", "mostly to"},
+		Whole:   []string{"visits", "mostly to"},
 	}
 	total := 0
 	order := make([]int, len(dwells))

@@ -47,10 +47,10 @@ func labelled(of []Recording) bool {
 
 // agree scores regimes against labels, if every recording has them. Arrays are accuracy, majority (that of one regime
 // for all steps), nmi, ari, boundary_f1, labels [L] in ascending order, contingency [L,M], match [L], the regime of
-// each label or −1, and recall [L].
-func (a *Answer) agree(of []Recording, regimes [][]int, m int) {
+// each label or −1, and recall [L]. It returns which regime stands for each label, or nil.
+func (a *Answer) agree(of []Recording, regimes [][]int, m int) map[int]int {
 	if !labelled(of) {
-		return
+		return nil
 	}
 	var truth [][]int
 	for _, r := range of {
@@ -60,7 +60,9 @@ func (a *Answer) agree(of []Recording, regimes [][]int, m int) {
 	n := len(g.Labels)
 	labels, match := Array{Name: "labels", Shape: []int{n}}, Array{Name: "match", Shape: []int{n}}
 	table := Array{Name: "contingency", Shape: []int{n, m}}
+	stands := map[int]int{}
 	for i, row := range g.Counts {
+		stands[g.Labels[i]] = g.Match[i]
 		labels.Ints, match.Ints = append(labels.Ints, int64(g.Labels[i])), append(match.Ints, int64(g.Match[i]))
 		for _, c := range row {
 			table.Ints = append(table.Ints, int64(c))
@@ -72,6 +74,7 @@ func (a *Answer) agree(of []Recording, regimes [][]int, m int) {
 	a.Verdict = append(a.Verdict, fmt.Sprintf("Against the labels: accuracy %.3f (the most frequent label alone: %.3f), "+
 		"NMI %.3f, ARI %.3f, boundary F1 %.3f within ±%d steps.", g.Accuracy, g.Majority, g.NMI, g.ARI, g.BoundaryF1,
 		eval.BoundaryTolerance))
+	return stands
 }
 
 func scalar(name string, v float64) Array {

@@ -90,3 +90,18 @@ func TestColours_AreThoseOfFigures(t *testing.T) {
 		t.Errorf("got %v", many)
 	}
 }
+
+// TestTimelines_TruthAboveWhatWasFound: where the true regimes are known, they have a row of their own in the strip.
+func TestTimelines_TruthAboveWhatWasFound(t *testing.T) {
+	line := Timeline{Tracks: []Track{{Name: "x", Truth: []float64{1, 2, 3}}}, Regimes: []int{0, 0, 1}}
+	for _, truth := range [][]int{nil, {0, 1, -1}} {
+		line.True = truth
+		svg, err := Timelines{Columns: []Timeline{line}, Regimes: 2}.Figure().SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(svg), ">true<"); got != (truth != nil) {
+			t.Errorf("truth %v: a row of its own: %t", truth, got)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type Timeline struct {
 	Of      string  // what Unit is counted in, such as day; empty: unknown
 	Tracks  []Track
 	Regimes []int // of each step from First on; nil: unknown
+	True    []int // the regimes that stand for the true ones; −1: none does; nil: unknown
 }
 
 // Track is one channel of a series.
@@ -79,7 +80,7 @@ func (t Timelines) draw(c draw.Canvas, rows int) {
 		var strips []*plot.Plot
 		for _, s := range t.Columns {
 			p := newPlot(s.axis(), axis{"", 0, 1, 1})
-			p.Y.Tick.Marker = plot.ConstantTicks{}
+			p.Y.Tick.Marker = plot.ConstantTicks(s.stripNames())
 			p.Add(strip{s, categories(t.Regimes)})
 			strips = append(strips, p)
 		}
@@ -271,7 +272,15 @@ func whole(data []point) [][]point {
 	return runs
 }
 
-// strip colours the steps by their regime. What leads to a step is drawn left of it.
+// stripNames tell the true regimes, which are drawn above, from those that were found.
+func (s Timeline) stripNames() []plot.Tick {
+	if s.True == nil {
+		return nil
+	}
+	return []plot.Tick{{Value: 0.77, Label: "true"}, {Value: 0.23, Label: "found"}}
+}
+
+// strip colours the steps by their regime, below the true one if that is known. What leads to a step is drawn left of it.
 type strip struct {
 	series  Timeline
 	palette []color.NRGBA
@@ -279,19 +288,29 @@ type strip struct {
 
 // Plot implements plot.Plotter.
 func (s strip) Plot(c draw.Canvas, p *plot.Plot) {
+	top := 1.0
+	if s.series.True != nil {
+		top = 0.46
+		s.rows(c, p, s.series.True, 0.54, 1)
+	}
+	s.rows(c, p, s.series.Regimes, 0, top)
+}
+
+// rows draws regimes as a row of boxes from bottom to top.
+func (s strip) rows(c draw.Canvas, p *plot.Plot, regimes []int, bottom, top float64) {
 	x, y := p.Transforms(&c)
-	regimes := s.series.Regimes
 	for from := 0; from < len(regimes); {
 		to := from
 		for to < len(regimes) && regimes[to] == regimes[from] {
 			to++
 		}
 		left, right := x(s.series.at(max(from-1, 0))), x(s.series.at(to-1))
-		c.FillPolygon(s.palette[regimes[from]%len(s.palette)], []vg.Point{
-			{X: left, Y: y(0)},
-			{X: right, Y: y(0)},
-			{X: right, Y: y(1)},
-			{X: left, Y: y(1)},
+		fill := grey
+		if k := regimes[from]; k >= 0 {
+			fill = s.palette[k%len(s.palette)]
+		}
+		c.FillPolygon(fill, []vg.Point{
+			{X: left, Y: y(bottom)}, {X: right, Y: y(bottom)}, {X: right, Y: y(top)}, {X: left, Y: y(top)},
 		})
 		from = to
 	}
@@ -305,7 +324,7 @@ func (t Timelines) table(rows int) eval.Table {
 		all.Columns = append(all.Columns, name, name+"_mean", name+"_lower", name+"_upper")
 	}
 	if t.Regimes > 0 {
-		all.Columns = append(all.Columns, "regime")
+		all.Columns = append(all.Columns, "regime", "true")
 	}
 	of := func(values []float64, i int) float64 {
 		if i < 0 || i >= len(values) {
@@ -321,14 +340,18 @@ func (t Timelines) table(rows int) eval.Table {
 					of(k.Upper, step-k.Start))
 			}
 			if t.Regimes > 0 {
-				regime := math.NaN()
-				if step < len(s.Regimes) {
-					regime = float64(s.Regimes[step])
-				}
-				row.Values = append(row.Values, regime)
+				row.Values = append(row.Values, regimeAt(s.Regimes, step), regimeAt(s.True, step))
 			}
 			all.Rows = append(all.Rows, row)
 		}
 	}
 	return all
+}
+
+// regimeAt is the regime of a step, NaN if it is unknown.
+func regimeAt(regimes []int, step int) float64 {
+	if step >= len(regimes) || regimes[step] < 0 {
+		return math.NaN()
+	}
+	return float64(regimes[step])
 }
