@@ -29,11 +29,11 @@ type asking struct {
 
 // add adds the flags; noun says what is asked about the data, as "filter".
 func (f *asking) add(c *cobra.Command, noun string) {
-	c.Flags().StringSliceVar(&f.data, "data", nil, "files to "+noun+", in the form of those that the model was trained "+
-		"on (default: the run's own)")
-	c.Flags().StringSliceVar(&f.in, "in", nil, "another word for --data")
-	c.Flags().StringVar(&f.part, "part", "", "of the run's own data only this part: training, validation or test "+
-		"(default: all)")
+	c.Flags().StringSliceVar(&f.data, "data", nil, "files to "+noun+", in the format of the training data (default: the "+
+		"run's own data)")
+	c.Flags().StringSliceVar(&f.in, "in", nil, "same as --data")
+	c.Flags().StringVar(&f.part, "part", "", "use only this part of the run's own data: training, validation or "+
+		"test (default: all)")
 	c.RegisterFlagCompletionFunc("part", cobra.FixedCompletions([]cobra.Completion{"training", "validation", "test"},
 		cobra.ShellCompDirectiveNoFileComp))
 	f.reading.add(c)
@@ -42,13 +42,13 @@ func (f *asking) add(c *cobra.Command, noun string) {
 
 // addCheckpoint adds the flag that says which parameters are asked.
 func (f *asking) addCheckpoint(c *cobra.Command) {
-	c.Flags().StringVar(&f.checkpoint, "checkpoint", trained.Best, "best (by validation) or last")
+	c.Flags().StringVar(&f.checkpoint, "checkpoint", trained.Best, "checkpoint to use: best (by validation) or last")
 	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{trained.Best, trained.Last}))
 }
 
 // addOut adds the flags of a question that needs no data.
 func (f *asking) addOut(c *cobra.Command) {
-	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write, by their endings: "+
+	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write; the ending sets the format: "+
 		strings.Join(trained.Endings, " "))
 	f.addCheckpoint(c)
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "of the random paths")

@@ -20,8 +20,8 @@ import (
 )
 
 func (a *app) benchCommand() *cobra.Command {
-	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units
-measured in between. Let nothing else run.`)
+	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units,
+which is measured in between. Let nothing else run meanwhile.`)
 	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(),
 		a.benchServeCommand(), a.benchSweepCommand())
 	return c
@@ -36,7 +36,7 @@ type benchFlags struct {
 
 func (f *benchFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.threads, "threads", cores, "cores to use")
-	c.Flags().IntVar(&f.steps, "steps", 10, "steps to measure at least")
+	c.Flags().IntVar(&f.steps, "steps", 10, "least number of steps to measure")
 }
 
 func (f *benchFlags) check() error {
@@ -78,7 +78,7 @@ cores, their sum in the fixed tree, clipping and Adam.`,
 	}
 	f.add(c, a.cores)
 	a.jsonFlag(c)
-	c.Flags().Float64Var(&f.seconds, "seconds", 3, "time to measure at least")
+	c.Flags().Float64Var(&f.seconds, "seconds", 3, "least time to measure, in seconds")
 	c.Flags().StringVar(&profile, "cpuprofile", "", "write a CPU profile of the measured steps to this file, for go "+
 		"tool pprof")
 	return c
@@ -180,8 +180,8 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().IntVar(&samples, "samples", 5, "samples of each operation, of which the median counts")
-	c.Flags().StringSliceVar(&only, "only", nil, "operations, as in nn,tanh (default: all)")
+	c.Flags().IntVar(&samples, "samples", 5, "samples per operation; the median is reported")
+	c.Flags().StringSliceVar(&only, "only", nil, "operations to measure, e.g. nn,tanh (default: all)")
 	c.RegisterFlagCompletionFunc("only", completeWords(bench.Operations()))
 	a.jsonFlag(c)
 	return c
@@ -193,9 +193,9 @@ func (a *app) benchServeCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve NAME",
 		Short: "Measure filter steps of a served model over HTTP under load",
-		Long: `Serve the model of a run on a loopback address and let clients send observations, one a
-request, each as soon as it has the answer to the last; then filter without HTTP. Server
-and clients share the cores. Other work on the machine shows in the tail.`,
+		Long: `Serve the model of a run on a loopback address while clients send observations, one per
+request, each as soon as the previous one is answered; then filter without HTTP. Server
+and clients share the cores. Other work on the machine shows in the tail of the times.`,
 		Example: "  " + a.invoked + " bench serve maze-1 --clients 1 --duration 1m --cores 1",
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -219,9 +219,9 @@ and clients share the cores. Other work on the machine shows in the tail.`,
 				milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
 		},
 	}
-	c.Flags().IntVar(&clients, "clients", 1, "clients that send at the same time")
+	c.Flags().IntVar(&clients, "clients", 1, "number of clients")
 	c.Flags().IntVar(&cores, "cores", 1, "cores that this process uses")
-	c.Flags().DurationVar(&duration, "duration", time.Minute, "how long")
+	c.Flags().DurationVar(&duration, "duration", time.Minute, "length of the measurement")
 	a.jsonFlag(c)
 	return c
 }

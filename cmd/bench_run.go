@@ -64,10 +64,10 @@ func (a *app) benchWireCommand() *cobra.Command {
 	var f wireFlags
 	c := &cobra.Command{
 		Use:   "wire PRESET|FILE.yaml [key=value]...",
-		Short: "Time steps with messages beside the same arithmetic without",
+		Short: "Time steps with messages, against the same arithmetic without",
 		Long: `Time updates of a preset with a coordinator and one worker per core over an embedded
-broker, by turns with the same arithmetic on as many cores without messages. More
-workers than there are cores take turns on them, with messages and without.
+broker, alternating with the same arithmetic on as many cores without messages. If there
+are more workers than cores, they share the cores in both cases.
 
 ` + carrierHelp,
 		Args:              atLeastOne("PRESET or FILE.yaml"),
@@ -78,11 +78,11 @@ workers than there are cores take turns on them, with messages and without.
 	}
 	f.add(c, a.cores)
 	a.jsonFlag(c)
-	c.Flags().IntVar(&f.turns, "turns", 5, "turns of steps with and without messages")
+	c.Flags().IntVar(&f.turns, "turns", 5, "number of alternations")
 	c.Flags().StringVar(&f.profile, "cpuprofile", "", "write a CPU profile of all turns to this file, for go tool pprof")
 	c.Flags().StringVar(&f.trace, "trace", "", "write a timeline of one more turn to this file, for ui.perfetto.dev or "+
 		"chrome://tracing")
-	c.Flags().StringVar(&f.carrier, "carrier", carriers[0], "how vectors go: "+strings.Join(carriers, ", "))
+	c.Flags().StringVar(&f.carrier, "carrier", carriers[0], "how vectors travel: "+strings.Join(carriers, ", "))
 	c.RegisterFlagCompletionFunc("carrier", completeWords(carriers))
 	return c
 }
@@ -172,13 +172,12 @@ func (a *app) benchSweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep",
 		Short: "Measure how busy a sweep of short trials keeps the workers",
-		Long: `Lead a sweep of short trials, in a folder for the moment, and say how long the slots
-of the workers had a shard to compute, and what processor time the rest took.
+		Long: `Lead a sweep of short trials in a temporary folder, and report how long the workers'
+slots had a shard to compute, and how much processor time everything else took.
 
-The slots do not compute. With each shard they wait as long as --shard says: so workers
-need not share the cores of this machine, and what is measured is how they are given
-work. Processor time is told apart by whose goroutines took it, with a hundred samples
-of each second of it.`,
+The slots do not compute. They wait for the time given by --shard instead, so that the
+workers need not share the cores of this machine: the scheduling is what is measured.
+Processor time is attributed to goroutines by 100 samples per second.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return a.benchSweep(c, f) },
 	}

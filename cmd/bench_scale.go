@@ -44,9 +44,9 @@ func (a *app) benchScaleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scale PRESET|FILE.yaml [key=value]...",
 		Short: "Predict the step on more machines and slower links",
-		Long: `Measure what a step of a preset asks of a core here, and predict how long it takes on
-clusters: its parts, what it waits for, and what to choose instead. The model is
-described in docs/scaling.md.`,
+		Long: `Measure what a step of a preset costs on a core of this machine, and predict how long it
+takes on clusters: its parts, what limits it, and which settings would be faster. The
+model is described in docs/scaling.md.`,
 		Example: "  " + a.invoked + " bench scale maze --workers 1,2,4,8,64,256 --link 1Gbit/s\n" +
 			"  " + a.invoked + " bench scale maze train.shards=256 --link 100Mbit/s --latency 20ms --stragglers lognormal:0.3",
 		Args:              atLeastOne("PRESET or FILE.yaml"),
@@ -54,16 +54,16 @@ described in docs/scaling.md.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.benchScale(args, f) },
 	}
 	flags := c.Flags()
-	flags.IntSliceVar(&f.workers, "workers", []int{1, 2, 4, 8, 16, 64, 256}, "numbers of workers, a row for each")
-	flags.StringVar(&f.link, "link", "1Gbit/s", "speed of each machine's link, each way")
+	flags.IntSliceVar(&f.workers, "workers", []int{1, 2, 4, 8, 16, 64, 256}, "numbers of workers, one row each")
+	flags.StringVar(&f.link, "link", "1Gbit/s", "bandwidth of each machine's link, each way")
 	flags.DurationVar(&f.latency, "latency", 200*time.Microsecond, "latency of the link, one way")
-	flags.IntVar(&f.cores, "cores-per-worker", 1, "cores of a worker, which computes as many shards at a time")
+	flags.IntVar(&f.cores, "cores-per-worker", 1, "cores per worker, and shards it computes at a time")
 	flags.IntVar(&f.perMachine, "workers-per-machine", 1, "workers that share a machine and its link")
-	flags.BoolVar(&f.oneMachine, "one-machine", false, "all on this machine, without a link")
-	flags.BoolVar(&f.servers, "servers", false, "each worker carries a server of a NATS cluster")
+	flags.BoolVar(&f.oneMachine, "one-machine", false, "everything on this machine, without a link")
+	flags.BoolVar(&f.servers, "servers", false, "each worker runs a server of a NATS cluster")
 	flags.StringVar(&f.stragglers, "stragglers", "none", "distribution of a factor on the time of each lease: none, "+
 		"lognormal:SIGMA, pareto:ALPHA")
-	flags.StringVar(&f.measured, "measured", "", "take the measurements from this file, which --json has written")
+	flags.StringVar(&f.measured, "measured", "", "read the measurements from this file, written by --json")
 	a.jsonFlag(c)
 	return c
 }

@@ -32,14 +32,14 @@ func (a *app) brokerCommand() *cobra.Command {
 	var flags brokerFlags
 	c := &cobra.Command{
 		Use:   "broker",
-		Short: "Run a NATS server for coordinator and workers on other machines",
+		Short: "Run a NATS server for a coordinator and workers",
 		Long: `Run a NATS server, which carries all messages between coordinators and workers. It
-is the one that train has inside; any other NATS server does as well, see
-docs/security.md for its configuration. It runs until it is told to stop.
+is the server that train embeds. Any other NATS server works too; docs/security.md has
+its configuration. It runs until it is stopped.
 
-With --keys only who has a key of that folder is let in, and may do what its role
-needs; ` + "`switchyard init`" + ` makes the keys. With port 0 a free one is chosen; the URL is
-then printed.
+With --keys, only clients with a key from that folder may connect, and each may do only
+what its role needs; ` + "`switchyard init`" + ` creates the keys. With port 0, a free port is chosen and the
+URL is printed.
 
 With --cluster it joins other servers to one cluster, in which messages cross only
 the hosts of who speaks and who hears; workers can carry such a server, too. With
@@ -51,9 +51,9 @@ the hosts of who speaks and who hears; workers can carry such a server, too. Wit
 		RunE: func(*cobra.Command, []string) error { return a.serveBroker(flags) },
 	}
 	c.Flags().StringVar(&flags.listen, "listen", "127.0.0.1:4222", "address to listen on, HOST:PORT")
-	c.Flags().StringVar(&flags.keys, "keys", "", "folder of keys (default: no keys, everybody may do everything)")
-	c.Flags().BoolVar(&flags.tls, "tls", false, "require TLS, with the certificate of the folder of keys")
-	flags.join.add(c, "join other servers, and take their routes at this address")
+	c.Flags().StringVar(&flags.keys, "keys", "", "folder of keys (default: no keys; anybody may do anything)")
+	c.Flags().BoolVar(&flags.tls, "tls", false, "require TLS, with the certificate from the folder of keys")
+	flags.join.add(c, "form a cluster with other servers: address for their routes")
 	return c
 }
 
@@ -214,8 +214,8 @@ const routesExample = 6222
 // add defines the flags; what says whose server it is.
 func (f *clusterFlags) add(c *cobra.Command, what string) {
 	c.Flags().StringVar(&f.listen, "cluster", "", what+", e.g. 0.0.0.0:6222 (default: none)")
-	c.Flags().StringSliceVar(&f.seeds, "cluster-seed", nil, "address of the routes of a server of the cluster, "+
-		"nats-route://HOST:6222; the others are heard of from it; may be repeated")
+	c.Flags().StringSliceVar(&f.seeds, "cluster-seed", nil, "route address of a server in the cluster, "+
+		"nats-route://HOST:6222, from which the others are learned; may be repeated")
 }
 
 // check normalises the seeds, or returns what is wrong.

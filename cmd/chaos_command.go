@@ -86,26 +86,26 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	outages := func(to *fault.Outage, name, usage string) {
 		flags.Var(&parsed{kind: "time[/every]", set: reader(to, fault.ParseOutage)}, name, usage)
 	}
-	flags.IntVar(&f.workers, "workers", 4, "worker processes, of 1 to 4 slots each, drawn from --seed")
-	flags.BoolVar(&f.servers, "servers", false, "each worker carries a server of a NATS cluster, which dies with it")
+	flags.IntVar(&f.workers, "workers", 4, "worker processes, with 1 to 4 slots each (drawn from --seed)")
+	flags.BoolVar(&f.servers, "servers", false, "each worker runs a server of a NATS cluster, which dies with it")
 	times(&f.plan.Kill, "kill", "kill -9 a random worker this often on average")
-	times(&f.plan.CoordinatorKill, "coordinator-kill", "kill -9 the coordinator this often")
-	times(&f.plan.BrokerRestart, "nats-restart", "kill -9 the broker this often")
+	times(&f.plan.CoordinatorKill, "coordinator-kill", "kill -9 the coordinator this often on average")
+	times(&f.plan.BrokerRestart, "nats-restart", "kill -9 the broker this often on average")
 	shares(&f.plan.Faults.Drop, "drop", "lose this share of the messages, e.g. 2%")
-	shares(&f.plan.Faults.Dup, "dup", "send this share twice")
+	shares(&f.plan.Faults.Dup, "dup", "duplicate this share of the messages")
 	flags.Var(&parsed{kind: "time[/share]", set: reader(&f.plan.Faults.Delay, fault.ParseDelay)}, "delay",
-		"hold back a share of the messages (5%), each by up to this time")
-	shares(&f.plan.Faults.Corrupt, "corrupt", "change a bit of this share")
-	shares(&f.plan.Faults.NaN, "nan", "put a NaN into this share of the shards' gradients")
-	outages(&f.plan.Pause, "pause", "stop a worker for this long (every ten times as long)")
-	outages(&f.plan.Faults.Partition, "partition", "cut a process off for this long (every ten times as long)")
-	outages(&f.plan.Faults.DiskFull, diskFull, "let the coordinator's disk be full for this long")
+		"delay a share of the messages (default 5%) by up to this time")
+	shares(&f.plan.Faults.Corrupt, "corrupt", "flip a bit in this share of the messages")
+	shares(&f.plan.Faults.NaN, "nan", "put a NaN into this share of the shard gradients")
+	outages(&f.plan.Pause, "pause", "pause a worker for this long (by default, every ten times as long)")
+	outages(&f.plan.Faults.Partition, "partition", "cut a process off for this long (by default, every ten times as long)")
+	outages(&f.plan.Faults.DiskFull, diskFull, "fill the coordinator's disk for this long")
 	flags.Lookup(diskFull).NoOptDefVal = diskFullUsual
 	flags.Uint64Var(&f.plan.Seed, "seed", 1, "seed of the faults; the run has its own")
-	flags.DurationVar(&f.duration, "duration", 0, "stop the run this long after its first step and compare what it has "+
-		"reached (default: train to the last step)")
-	flags.IntVar(&f.measure, "measure", 0, "measure the times of recovery instead, this many of each fault")
-	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they stay in any case when something is wrong)")
+	flags.DurationVar(&f.duration, "duration", 0, "stop the run this long after its first step and compare the last "+
+		"step reached (default: train to the last step)")
+	flags.IntVar(&f.measure, "measure", 0, "measure recovery times instead, this many per fault")
+	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they are always kept when something is wrong)")
 }
 
 func reader[T any](to *T, parse func(string) (T, error)) func(string) error {
@@ -170,25 +170,25 @@ func (a *app) chaosCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chaos PRESET|FILE.yaml [key=value]...",
 		Short: "Train under faults and compare the bits",
-		Long: `Train with real processes, a broker, a coordinator and workers, while they are
-killed, stopped, cut off and lied to, and compare the parameters with those of a run
-of one process without faults. They must be the same bits: else the exit code is 1.
+		Long: `Train with real processes (a broker, a coordinator and workers) while they are killed,
+paused, cut off and sent corrupt messages, and compare the parameters with those of a
+single-process run without faults. If any bit differs, the exit code is 1.
 
-Without flags of faults it is:
+The default faults are:
   ` + strings.Join(defaultMix, " ") + `
-Times of kills and restarts are means; the first worker is never killed, so that a
-leak shows. A coordinator is killed only when there is a checkpoint that none before
-it went on from. It ends with the count of each fault, of what followed from them
-(checkpoints restored, logged steps made again, blocks given out again, ...) and the
-goodput, the share of the shards computed that was not in vain. A fault that was asked
-for and did nothing is an error, too. Everything happens on this machine.
+Intervals between kills and restarts are means. The first worker is never killed, so
+that leaks show. The coordinator is killed only when there is a checkpoint that no
+coordinator has continued from yet. The report counts each fault and its consequences
+(checkpoints restored, logged steps recomputed, blocks reassigned, ...) and gives the
+goodput: the share of computed shards that were used. A requested fault that had no
+effect is an error too. Everything happens on this machine.
 
-With --servers the broker and a server in each worker are one NATS cluster. A worker
-that is killed takes its server along; one that is cut off or stopped has its server
-cut off or stopped, too, and turns to the broker if that lasts (--partition 8s). What
-is lost, doubled, late or changed is what a party gives to its server. No memory is
-shared then, as if each worker were on a host of its own. With cluster.exchange=sharded
-workers sum the gradient; the report says in how many steps they did.`,
+With --servers, the broker and a server in each worker form one NATS cluster. A worker
+that is killed takes its server down with it. One that is cut off or paused has its
+server cut off or paused too, and falls back to the broker if that lasts (--partition
+8s). Messages are lost, duplicated, delayed or corrupted on their way from a process to
+its server. No memory is shared, as if each worker were on its own host. With
+cluster.exchange=sharded, workers sum the gradient; the report says in how many steps.`,
 		Example: "  " + a.invoked + " chaos fhn/smoke train.steps=2000\n" +
 			"  " + a.invoked + " chaos fhn train.steps=100000 --duration 1h --kill 15s --drop 2%\n" +
 			"  " + a.invoked + " chaos fhn/smoke train.steps=2000 cluster.exchange=sharded --servers\n" +

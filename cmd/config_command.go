@@ -19,8 +19,8 @@ func (a *app) configShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [PRESET|FILE.yaml]... [key=value]...",
 		Short: "Print the resolved configuration: meaning and source of each key",
-		Long: `Print the configuration that train would use: the preset, the files over it,
-` + config.Prefix + `* environment variables over these, key=value arguments over all. The output is
+		Long: `Print the configuration that train would use: the preset, overridden by files, by
+` + config.Prefix + `* environment variables and by key=value arguments, in this order. The output is
 itself a configuration file.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeConfig,
@@ -46,7 +46,7 @@ type checked struct {
 func (a *app) configCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE.yaml...",
-		Short: "Report everything that is wrong with configuration files",
+		Short: "Report every error in configuration files",
 		Args:  cobra.MatchAll(atLeastOne("FILE.yaml")),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
@@ -105,7 +105,7 @@ func (a *app) configSchemaCommand() *cobra.Command {
 
   # yaml-language-server: $schema=switchyard.schema.json
 
-as its first line, a file is checked and completed by editors that know YAML.`,
+as the first line of a file, editors that support YAML check and complete it.`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			schema, err := a.kinds.Schema()

@@ -41,10 +41,10 @@ type connection struct{ url, nkey, ca string }
 func (f *connection) add(c *cobra.Command, a *app) {
 	flags := c.Flags()
 	flags.StringVar(&f.url, "nats", a.getenv(natsVariable), "address of the broker, nats://HOST:PORT ($"+natsVariable+")")
-	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with; for a worker "+
-		"also a folder of them, of which it takes one that is free ($"+nkeyVariable+")")
-	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; TLS "+
-		"is required then ($"+caVariable+")")
+	flags.StringVar(&f.nkey, "nkey", a.getenv(nkeyVariable), "file with the nkey seed to connect with; a worker "+
+		"also takes a folder and uses a free key from it ($"+nkeyVariable+")")
+	flags.StringVar(&f.ca, "tls-ca", a.getenv(caVariable), "file with the authority of the broker's certificate; makes "+
+		"TLS required ($"+caVariable+")")
 	for _, name := range []string{"nats", "nkey", "tls-ca"} {
 		flags.Lookup(name).DefValue = ""
 	}

@@ -31,14 +31,14 @@ func (a *app) coordinatorCommand() *cobra.Command {
 	var flags coordinatorFlags
 	c := &cobra.Command{
 		Use:   "coordinator",
-		Short: "Lead runs whose workers are other processes",
-		Long: `Lead runs, any number at the same time, whose workers are other processes, here or on
-other machines: they meet at a NATS server. Workers go where there is work.
+		Short: "Lead runs on workers in other processes",
+		Long: `Lead any number of runs at the same time. Their workers are other processes, on this or
+other machines, and meet the coordinator at a NATS server. Workers go where there is work.
 
-Runs come from ` + "`submit`" + `, or from --config. When it starts it goes on with all runs of
-its folder that a coordinator has led and that are not at their end. It stays up when
-runs end. SIGTERM or Ctrl-C writes a checkpoint of each run and ends it, with exit
-code 3 if a run was under way.`,
+Runs come from ` + "`submit`" + `, or from --config. When it starts, it continues all unfinished
+runs in its folder that a coordinator has led before. It stays up when runs end. SIGTERM
+or Ctrl-C writes a checkpoint of each run and exits, with code 3 if a run was in
+progress.`,
 		Example: "  " + a.invoked + " coordinator --nats nats://10.0.0.7:4222\n" +
 			"  " + a.invoked + " coordinator --nats nats://10.0.0.7:4222 --config fhn --name first",
 		Args: exactly(),
@@ -51,10 +51,10 @@ code 3 if a run was under way.`,
 	}
 	flags.link.add(c, a)
 	c.Flags().StringVar(&flags.config, "config", "",
-		"preset or FILE.yaml of a run to lead; a run that exists is continued")
+		"preset or FILE.yaml of a run to lead; an existing run is continued")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, "+
 		"with -1)")
-	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps that were submitted")
+	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of submitted sweeps")
 	flags.share.add(c)
 	addEvents(c, &flags.events)
 	flags.page.add(c)

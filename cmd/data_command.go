@@ -38,23 +38,23 @@ type readFlags struct {
 }
 
 func (f *readFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.observe, "observe", nil, "`COLUMNS` (or the array) that are observed (default: y, y1, "+
+	c.Flags().StringSliceVar(&f.observe, "observe", nil, "observed `COLUMNS` (or array) (default: y, y1, "+
 		"y_name ...)")
-	c.Flags().StringSliceVar(&f.control, "control", nil, "`COLUMNS` (or the array) that are controls (default: u, u1, "+
+	c.Flags().StringSliceVar(&f.control, "control", nil, "control `COLUMNS` (or array) (default: u, u1, "+
 		"u_name ...)")
-	c.Flags().StringSliceVar(&f.label, "label", nil, "`COLUMNS` (or the array) that are labels of 0 and 1 (default: "+
+	c.Flags().StringSliceVar(&f.label, "label", nil, "label `COLUMNS` (or array) of 0 and 1 (default: "+
 		"label ...)")
-	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times: numbers or dates; or DAY,CLOCK; or none (default: t)")
-	c.Flags().StringVar(&f.dates, "dates", "", "`ORDER` in dates such as 01/02/2021: day-first or month-first")
+	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times (numbers or dates), or DAY,CLOCK, or none (default: t)")
+	c.Flags().StringVar(&f.dates, "dates", "", "`ORDER` of dates such as 01/02/2021: day-first or month-first")
 	c.RegisterFlagCompletionFunc("dates", completeWords([]string{files.DayFirst, files.MonthFirst}))
-	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that tells recordings apart (default: episode)")
-	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even grid: a number, or of dates 15min, 1d, 1mo ...")
-	c.Flags().StringToStringVar(&f.rename, "rename", nil, "read arrays or columns under other names: `OLD=NEW,...`")
+	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that identifies recordings (default: episode)")
+	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even time grid: a number, or 15min, 1d, 1mo ... for dates")
+	c.Flags().StringToStringVar(&f.rename, "rename", nil, "rename arrays or columns: `OLD=NEW,...`")
 	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false,
-		"u[t] acts between steps t and t+1, not between t-1 and t")
-	c.Flags().IntVar(&f.cut, "cut", 0, "divide long recordings into episodes of this many steps")
-	c.Flags().Float64Var(&f.dt, "dt", 0, "time between two steps, where the files do not say")
-	c.Flags().Int64Var(&f.limit, "limit", files.DefaultLimit, "bytes of data that may be held")
+		"u[t] acts between steps t and t+1, not t-1 and t")
+	c.Flags().IntVar(&f.cut, "cut", 0, "cut long recordings into episodes of this many steps")
+	c.Flags().Float64Var(&f.dt, "dt", 0, "time between two steps, if the files do not say")
+	c.Flags().Int64Var(&f.limit, "limit", files.DefaultLimit, "most bytes of data to hold in memory")
 	for name, several := range map[string]bool{
 		"observe": true, "control": true, "label": true, "time": true,
 		"id": false,
@@ -161,9 +161,9 @@ func (a *app) dataConvertCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert IN... OUT",
 		Short: "Write trajectories in another format",
-		Long: `Write trajectories as .npz, as .csv with a column episode, or into a folder (a name that
-ends in /) with one CSV file per episode. Missing values, parts of a split, states and
-labels are kept; what the convention does not know is left out. OUT is a new file or folder.`,
+		Long: `Write trajectories as .npz, as .csv with a column episode, or as a folder (a name that
+ends in /) with one CSV file per episode. Missing values, the split, states and labels
+are kept; columns outside the convention are left out. OUT is a new file or folder.`,
 		Example: "  " + a.invoked + " data convert runs/ all.npz --controls-after\n  " +
 			a.invoked + " data convert long.csv pieces.npz --cut 200 --rename speed=y_speed,force=u_force",
 		Args: func(c *cobra.Command, args []string) error {

@@ -34,10 +34,10 @@ func (a *app) dataInfoCommand() *cobra.Command {
 	var family string
 	c := &cobra.Command{
 		Use:   "info FILE...",
-		Short: "Show shapes, ranges, missing values and a configuration that fits",
-		Long: `Show what files hold, and the command that trains on them. Columns that the convention
-does not know are guessed by their names and values; the guess is shown, and the
-flags below overrule it. - reads from the standard input.`,
+		Short: "Show shapes, ranges, missing values and a suitable configuration",
+		Long: `Show what files hold, and the command that trains on them. The roles of columns with
+other names than the convention's are guessed from names and values; the guess is shown,
+and the flags below override it. - reads standard input.`,
 		Example: "  " + a.invoked + " data info 'data/*.npz'\n  " + a.invoked +
 			" data info record.csv --observe speed --control volt --time date",
 		Args: atLeastOne("FILE"),
@@ -55,9 +55,9 @@ flags below overrule it. - reads from the standard input.`,
 		},
 	}
 	flags.add(c)
-	c.Flags().StringVar(&flags.transform, "transform", "", "what training does to observations before scaling: log, "+
+	c.Flags().StringVar(&flags.transform, "transform", "", "transform of the observations before scaling: log, "+
 		"diff, log-diff12, NAME=log ...")
-	c.Flags().StringVar(&family, "model", "slds", "family of models that the suggestion is for")
+	c.Flags().StringVar(&family, "model", "slds", "model family to suggest settings for")
 	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("model", completeWords(a.families()))
 	return c

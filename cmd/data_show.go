@@ -28,10 +28,10 @@ func (a *app) dataShowCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "show FILE|PRESET [key=value]... -o DIR",
-		Short: "Draw trajectories, and the system itself where it is known",
-		Long: `Draw the first episodes of files, or of a simulation: observations and controls over
+		Short: "Plot trajectories, and the system itself if it is known",
+		Long: `Plot the first episodes of files or of a simulation: observations and controls over
 time, images as a strip, and for an environment the system itself (the maze with walls
-and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the folder.`,
+and paths, the arm, the hopper). Writes PNG, SVG and the numbers as CSV.`,
 		Example: "  " + a.invoked + " data show 'data/*.csv' -o pictures/own\n  " + a.invoked +
 			" data show maze -o pictures/maze",
 		Args: atLeastOne("FILE or PRESET"),
@@ -51,7 +51,7 @@ and paths, the arm, the hopper). PNG, SVG and the numbers as CSV go into the fol
 	reading.add(c)
 	simulating.add(c, 3, "episodes to draw")
 	a.jsonFlag(c)
-	c.Flags().StringVarP(&dir, "out", "o", ".", "folder of the pictures")
+	c.Flags().StringVarP(&dir, "out", "o", ".", "output folder")
 	return c
 }
 
@@ -138,8 +138,8 @@ type simulateFlags struct {
 
 func (f *simulateFlags) add(c *cobra.Command, episodes int, of string) {
 	c.Flags().IntVar(&f.episodes, "episodes", episodes, of)
-	c.Flags().IntVar(&f.length, "length", 0, "time steps of an episode (0: as in the preset)")
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the simulation; a run with it trains on these episodes")
+	c.Flags().IntVar(&f.length, "length", 0, "time steps per episode (0: as in the preset)")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the simulation; a run with this seed trains on these episodes")
 }
 
 func (a *app) dataGenerateCommand() *cobra.Command {
@@ -148,9 +148,9 @@ func (a *app) dataGenerateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate PRESET [key=value]... --out FILE",
 		Short: "Simulate episodes into a file",
-		Long: `Simulate the training episodes of a preset: observations as y (or images), controls u,
-true states and labels, and dt. The file ends in .npz or .csv, or in / for a folder with
-one CSV file per episode. The same arguments give the same bytes.`,
+		Long: `Simulate the training episodes of a preset and write observations y (or images), controls
+u, true states and labels, and dt. The file name ends in .npz or .csv, or in / for a
+folder with one CSV file per episode. The same arguments give the same bytes.`,
 		Example: "  " + a.invoked + " data generate fhn --episodes 100 --length 400 --seed 1 --out fhn.npz\n  " +
 			a.invoked + " data generate maze env.balls=1 --out maze.npz",
 		Args:              atLeastOne("PRESET"),
@@ -175,7 +175,7 @@ one CSV file per episode. The same arguments give the same bytes.`,
 		},
 	}
 	flags.add(c, 0, "episodes (0: as many as the preset trains on)")
-	c.Flags().StringVarP(&out.path, "out", "o", "", "file to write")
+	c.Flags().StringVarP(&out.path, "out", "o", "", "output file")
 	out.addForce(c)
 	a.jsonFlag(c)
 	return c

@@ -34,10 +34,10 @@ func (a *app) doctorCommand() *cobra.Command {
 	keysDir := filepath.Join("deploy", "secrets")
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check whether this machine is fit for training",
-		Long: `Check this machine, in a second: processor and its kernels, their arithmetic, memory, the disk of the runs, clock, ports and keys;
-with --nats the broker, too, and its coordinator. Each check is one line, with what to do where something is amiss. The exit code is
-1 if training would fail or be wrong here.`,
+		Short: "Check whether this machine is ready for training",
+		Long: `Check this machine in a second: processor and kernels, their arithmetic, memory, the disk of the runs, clock, ports and keys;
+with --nats also the broker and its coordinator. Each check prints one line, and says what to do if something is wrong. The exit
+code is 1 if training would fail or give wrong results here.`,
 		Example: "  " + a.invoked + " doctor\n  " + a.invoked + " doctor --nats nats://broker:4222 --nkey worker.nk",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,7 +55,7 @@ with --nats the broker, too, and its coordinator. Each check is one line, with w
 			return a.diagnose(findings)
 		},
 	}
-	c.Flags().StringVar(&keysDir, "keys", keysDir, "folder of the keys, where there is one")
+	c.Flags().StringVar(&keysDir, "keys", keysDir, "folder of the keys, if there is one")
 	link.add(c, a)
 	a.jsonFlag(c)
 	return c
@@ -180,13 +180,13 @@ func (a *app) healthCommand() *cobra.Command {
 	var address, file string
 	c := &cobra.Command{
 		Use:   "health",
-		Short: "Ask a coordinator or worker on this machine whether it is well",
-		Long: `Ask a coordinator on this machine whether it is well: exit code 0 if it answers,
-1 if not. For health checks of containers, which have no other program to ask with.
-/healthz answers while the process lives, /readyz only while its broker is connected.
+		Short: "Check the health of a coordinator or worker on this machine",
+		Long: `Check the health of a coordinator on this machine: exit code 0 if it answers, 1 if not.
+Meant for health checks of containers, which have no other client. /healthz answers while
+the process lives, /readyz only while it is connected to its broker.
 
-Workers listen on nothing. One that is started with --health-file touches that file as
-long as it does what it should; with --file the exit code says whether that was lately.`,
+Workers do not listen. A worker started with --health-file touches that file while all is
+well; with --file the exit code says whether it did so recently.`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			if file != "" {
@@ -206,8 +206,8 @@ long as it does what it should; with --file the exit code says whether that was 
 		},
 	}
 	a.jsonFlag(c)
-	c.Flags().StringVar(&address, "url", "http://127.0.0.1:8080/healthz", "what to ask")
-	c.Flags().StringVar(&file, "file", "", "the file that a worker touches, instead of an address")
+	c.Flags().StringVar(&address, "url", "http://127.0.0.1:8080/healthz", "address to query")
+	c.Flags().StringVar(&file, "file", "", "file that a worker touches, instead of an address")
 	return c
 }
 

@@ -17,10 +17,10 @@ func (a *app) evalCommand() *cobra.Command {
 	var q eval.Question
 	c := &cobra.Command{
 		Use:   "eval NAME",
-		Short: "Measure a trained run by a protocol of the paper",
-		Long: `Measure the model of a run beside the paper's figures, by the usual protocol of its environment or by
-the one that is named; --list shows which there are. The table is printed; table, JSON, CSV and
-figure are written into the run folder.`,
+		Short: "Evaluate a trained run by a protocol of the paper",
+		Long: `Evaluate the model of a run and compare it with the paper, by the default protocol of its environment or
+by --protocol; --list shows all that apply. Prints the table, and writes table, JSON, CSV and figure into
+the run folder.`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -38,13 +38,13 @@ figure are written into the run folder.`,
 		},
 	}
 	a.jsonFlag(c)
-	c.Flags().BoolVar(&list, "list", false, "list the protocols that fit the run, and measure nothing")
-	c.Flags().StringVar(&q.Protocol, "protocol", "", "evaluation protocol (default: the usual one of the environment)")
-	c.Flags().IntVar(&q.Episodes, "episodes", 0, "test episodes (default: as many as the protocol is made for)")
-	c.Flags().IntVar(&q.Prefix, "prefix", 0, "steps that are seen before a prediction (default 4)")
-	c.Flags().BoolVar(&q.AllStarts, "all-starts", false, "also predict from every start in the held-out window")
-	c.Flags().BoolVar(&q.Fresh, "fresh", false, "predict trajectories that training never saw, instead of the "+
-		"held-out ends")
+	c.Flags().BoolVar(&list, "list", false, "list the protocols that apply to the run, and evaluate nothing")
+	c.Flags().StringVar(&q.Protocol, "protocol", "", "evaluation protocol (default: that of the environment)")
+	c.Flags().IntVar(&q.Episodes, "episodes", 0, "test episodes (default: set by the protocol)")
+	c.Flags().IntVar(&q.Prefix, "prefix", 0, "steps seen before a prediction (default 4)")
+	c.Flags().BoolVar(&q.AllStarts, "all-starts", false, "also predict from every starting point in the held-out window")
+	c.Flags().BoolVar(&q.Fresh, "fresh", false, "predict new trajectories instead of the held-out ends of the "+
+		"training trajectories")
 	f.addCheckpoint(c)
 	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
 	return c

@@ -39,7 +39,7 @@ func (a *app) fitCommand() *cobra.Command {
 	flags := &fitFlags{}
 	c := &cobra.Command{
 		Use:   "fit FILE... [key=value...]",
-		Short: "Find the model that predicts recordings best, and say when it is a simple rule",
+		Short: "Find the model that predicts recordings best",
 		Long: `Read recordings, decide how they are used, try simple rules, autoregressions, models
 with regimes and networks at sizes that the data can pay for, and keep the one that
 predicts best as a run. It ends with a verdict: whether the model beats the simple rules,

@@ -105,14 +105,14 @@ const (
 )
 
 func (f *memoryFlag) add(c *cobra.Command) {
-	c.Flags().StringVar(&f.folder, memoryName, "", "folder in which coordinator and workers of one host meet to share "+
-		"memory, or off (default: one of this user in /dev/shm)")
+	c.Flags().StringVar(&f.folder, memoryName, "", "folder where coordinator and workers on one host meet to share "+
+		"memory, or off (default: a folder of this user in /dev/shm)")
 }
 
 // check returns what is wrong.
 func (f *memoryFlag) check() error {
 	if f.folder != "" && f.folder != noMemory && !filepath.IsAbs(f.folder) {
-		return config.Hint(config.Usagef("--%s %s: want a folder with its whole path, or %s", memoryName, f.folder, noMemory),
+		return config.Hint(config.Usagef("--%s %s: give an absolute path or %s", memoryName, f.folder, noMemory),
 			"e.g. --%s /dev/shm/switchyard", memoryName)
 	}
 	return nil

@@ -28,14 +28,14 @@ func (a *app) initCommand() *cobra.Command {
 	var handOut map[string]string
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Make the keys and certificates of a cluster",
-		Long: `Make what the parties of a cluster prove themselves with: a key for each role, the
-broker's list of who may do what, a certificate authority with a certificate for the
-broker, and the token of the page. What is there is kept, so that it may be called
-again at any time; to replace a key or shut one out: ` + "`" + a.invoked + " keys`" + `. Nothing secret is printed.
+		Short: "Create the keys and certificates of a cluster",
+		Long: `Create the credentials of a cluster: a key for each role, the broker's list of
+permissions, a certificate authority with a certificate for the broker, and the token of
+the page. Existing files are kept, so the command can be run again at any time. To replace
+or revoke a key, use ` + "`" + a.invoked + " keys`" + `. No secret is printed.
 
---workers N gives each of N workers a key of its own, so that one that is lost is one
-that is revoked: give each machine its file, or all of one machine the folder.
+--workers N creates a key for each of N workers, so that a lost key can be revoked alone.
+Give each machine its file, or the whole folder if the workers share a machine.
 
 docs/security.md says what each role may do, and what to do when a key is lost.`,
 		Example: "  " + a.invoked + " init\n  " + a.invoked + " init --host broker.example.org --host 10.0.0.7\n" +
@@ -48,14 +48,14 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
 	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may "+
 		"be repeated")
-	flags.IntVar(&cfg.Numbered, "workers", 0, "make a key for each of so many workers, worker-1.nk and so on, instead "+
-		"of one for all")
-	flags.StringArrayVar(&cfg.Workers, "worker", nil, "make a further worker key, worker-NAME.nk; may be repeated")
-	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files for all users, in a folder "+
-		"for one")
-	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs to a folder of its own, ROLE=FOLDER; "+
+	flags.IntVar(&cfg.Numbered, "workers", 0, "create a key for each of this many workers, worker-1.nk and so on, "+
+		"instead of one for all")
+	flags.StringArrayVar(&cfg.Workers, "worker", nil, "create another worker key, worker-NAME.nk; may be repeated")
+	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files readable by all users, in a "+
+		"folder readable by one")
+	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs into a separate folder, ROLE=FOLDER; "+
 		"may be repeated")
-	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "make a new certificate of the broker, also for --host")
+	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "create a new broker certificate, which includes --host")
 	c.RegisterFlagCompletionFunc("hand-out", func(*cobra.Command, []string, string) ([]cobra.Completion,
 		cobra.ShellCompDirective,
 	) {

@@ -22,11 +22,11 @@ func (a *app) keysCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "keys",
 		Short: "List, add, revoke and rotate the keys of a cluster",
-		Long: `List, add, revoke and rotate the keys that ` + "`" + a.invoked + " init`" + ` has made. Runs go on meanwhile:
-the broker of this program reads its list again within seconds, and cuts off who is
-no longer on it. Another NATS server does so upon: nats-server --signal reload
+		Long: `List, add, revoke and rotate the keys that ` + "`" + a.invoked + " init`" + ` created. Runs continue meanwhile:
+Switchyard's broker rereads its list within seconds and disconnects clients that are no
+longer on it. Another NATS server does so after: nats-server --signal reload
 
-A worker whose key was rotated connects again as soon as its file has the new one.`,
+A worker whose key was rotated reconnects as soon as its file has the new key.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -36,9 +36,9 @@ A worker whose key was rotated connects again as soon as its file has the new on
 		use, short, done string
 		act              func(string, []string) error
 	}{
-		{"add NAME...", "Make a key for each worker named, worker-NAME.nk", "made", cluster.Add},
-		{"revoke NAME...", "Remove keys of workers: who uses one is cut off", "revoked", cluster.Revoke},
-		{"rotate NAME...", "Replace keys by new ones of the same names", "replaced", cluster.Rotate},
+		{"add NAME...", "Create a key for each named worker, worker-NAME.nk", "created", cluster.Add},
+		{"revoke NAME...", "Remove worker keys, and disconnect the workers that use them", "revoked", cluster.Revoke},
+		{"rotate NAME...", "Replace keys with new ones of the same names", "replaced", cluster.Rotate},
 	} {
 		sub := &cobra.Command{
 			Use: change.use, Short: change.short, Args: atLeastOne("NAME"), ValidArgsFunction: completeKeys(&dir),
@@ -47,8 +47,8 @@ A worker whose key was rotated connects again as soon as its file has the new on
 					return err
 				}
 				return a.result(keyChange{args, change.done, true}, func() error {
-					return a.printf("%s %s\n%s follows: switchyard's own broker reads it by itself, another NATS server with "+
-						"--signal reload\n",
+					return a.printf("%s %s\n%s is updated: switchyard's own broker rereads it automatically, another NATS "+
+						"server with --signal reload\n",
 						change.done, strings.Join(args, "\n"+change.done+" "), filepath.Join(dir, cluster.Auth))
 				})
 			},
@@ -141,15 +141,15 @@ func (a *app) banCommand() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "ban KEY",
-		Short: "Hear the workers with a key no more",
-		Long: `Hear the workers with a key no more: coordinators drop what they say, brokers of ours
-close their connections and let them in no more. That holds until ` + "`unban`" + `, also
-after a restart of the coordinator. Coordinators ban keys by themselves that flood
-them; ` + "`runs ls`" + ` lists the bans.
+		Short: "Shut out the workers with a key",
+		Long: `Shut out the workers with a key: coordinators drop their messages, and Switchyard's
+brokers disconnect them and refuse new connections. A ban lasts until ` + "`unban`" + `, also
+across restarts of the coordinator. Coordinators ban keys that flood them automatically;
+` + "`runs ls`" + ` lists the bans.
 
-KEY is the name of the key: the part behind the @ of a worker's name, or the first 12
-characters of its public part. With --nats the coordinator at that broker is asked;
-without, the folder of runs is changed, and a coordinator that uses it follows.`,
+KEY is the name of the key: the part after the @ in a worker's name, or the first 12
+characters of its public part. With --nats, the coordinator at that broker is told.
+Without it, the folder of runs is changed, and a coordinator that uses it follows.`,
 		Example: "  " + a.invoked + " ban UDXU4RCSJNZO --nats nats://broker:4222 --nkey operator.nk",
 		Args:    exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -166,7 +166,7 @@ without, the folder of runs is changed, and a coordinator that uses it follows.`
 	}
 	link.add(c, a)
 	a.jsonFlag(c)
-	c.Flags().StringVar(&reason, "reason", "on request", "why, for people")
+	c.Flags().StringVar(&reason, "reason", "on request", "reason, shown in lists")
 	return c
 }
 
@@ -174,7 +174,7 @@ func (a *app) unbanCommand() *cobra.Command {
 	var link connection
 	c := &cobra.Command{
 		Use:   "unban KEY",
-		Short: "Hear the workers with a banned key again",
+		Short: "Readmit the workers with a banned key",
 		Args:  exactly("KEY"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.changeBan(c, link, args[0], change{

@@ -17,8 +17,8 @@ func (a *app) manCommand() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "man",
-		Short: "Write manual pages, one for each command",
-		Long: `Write manual pages, one for each command, into a folder. Put them where man looks, or
+		Short: "Write manual pages, one per command",
+		Long: `Write manual pages, one per command, into a folder. Put them where man finds them, or
 read one in place.`,
 		Example: "  " + a.invoked + " man -o man1 && man ./man1/switchyard-train.1",
 		Args:    exactly(),
@@ -34,7 +34,7 @@ read one in place.`,
 		},
 	}
 	a.jsonFlag(c)
-	c.Flags().StringVarP(&dir, "out", "o", "man1", "folder of the pages")
+	c.Flags().StringVarP(&dir, "out", "o", "man1", "output folder")
 	return c
 }
 

@@ -44,30 +44,30 @@ func (a *app) paperCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "paper",
 		Short: "Reproduce the tables, figures and claims of the paper",
-		Long: `Train every model of the paper on every environment, measure them and write one report: index.html, which
+		Long: `Train every model of the paper on every environment, evaluate them and write one report: index.html, which
 opens from disk, report.md, numbers.csv, runs.csv and figures. It first says what it will train and how long that
-takes here. It may be stopped at any time: the same command goes on where it was. The numbers of each run are kept in
-the folder measured, too, and count when the run itself is gone.
+takes on this machine. If it is stopped, the same command continues where it was. The numbers of each run are also
+kept in the folder measured, and are used if the run itself is gone.
 
 Sizes:
-  smoke     minutes: every table and figure is written, nothing is learned
+  smoke     minutes: every table and figure is written, but the models learn nothing
   quick     hours on two cores
   faithful  the paper's sizes and schedules, weeks on two cores
 
-Parts: ` + listOf(paper.Parts()) + `; also a part of one, e.g. table1/reacher or table1/reacher/normal`,
+Parts: ` + listOf(paper.Parts()) + `; also parts of one, e.g. table1/reacher or table1/reacher/normal`,
 		Example: "  " + a.invoked + " paper --size smoke -o report\n  " + a.invoked +
 			" paper --size quick --only table1,fhn -o report --dry-run",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.paper(f) },
 	}
 	c.Flags().StringVar(&f.size, "size", string(paper.Smoke), "size of the runs: "+listOf(paper.Sizes()))
-	c.Flags().IntVar(&f.seeds, "seeds", 3, "seeds of each model: 1, 2, …")
+	c.Flags().IntVar(&f.seeds, "seeds", 3, "seeds per model: 1, 2, …")
 	c.Flags().StringSliceVar(&f.only, "only", nil, "parts to reproduce (default: all)")
-	c.Flags().StringVarP(&f.out, "out", "o", "paper", "folder of the report, with its runs in the folder runs and "+
-		"their numbers in the folder measured")
-	c.Flags().IntVar(&f.parallel, "parallel", a.cores, "runs that are trained at the same time, with one worker each")
-	c.Flags().BoolVar(&f.asIs, "as-is", false, "train nothing: write the report of what is measured")
-	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be trained, and train nothing")
+	c.Flags().StringVarP(&f.out, "out", "o", "paper", "output folder of the report, with its runs in runs and "+
+		"their numbers in measured")
+	c.Flags().IntVar(&f.parallel, "parallel", a.cores, "runs trained at the same time, with one worker each")
+	c.Flags().BoolVar(&f.asIs, "as-is", false, "train nothing; report what has been measured")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "print what would be trained and for how long, and exit")
 	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("size", completeWords(paper.Sizes())) // they fail for a flag that does not exist
 	c.RegisterFlagCompletionFunc("only", completeWords(paper.Parts()))
@@ -266,16 +266,16 @@ func (a *app) reportCommand() *cobra.Command {
 	var wanted []string
 	c := &cobra.Command{
 		Use:   "report NAME...",
-		Short: "Write settings, training, measurements and figures as a page",
-		Long: `Write one report of runs: index.html, which opens from disk, report.md, numbers.csv and figures. It shows
-what was measured; --protocol measures more, where a run has no such measurement yet.`,
+		Short: "Write settings, training, results and figures as one page",
+		Long: `Write one report of runs: index.html, which opens from disk, report.md, numbers.csv and figures. It shows the
+evaluations that the runs have; --protocol adds one where it is missing.`,
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.reportRuns(args, wanted, out) },
 	}
 	a.jsonFlag(c)
-	c.Flags().StringVarP(&out, "out", "o", "report", "folder of the report")
-	c.Flags().StringSliceVar(&wanted, "protocol", nil, "evaluation protocols that the report is to have")
+	c.Flags().StringVarP(&out, "out", "o", "report", "output folder")
+	c.Flags().StringSliceVar(&wanted, "protocol", nil, "evaluation protocols to include")
 	c.RegisterFlagCompletionFunc("protocol", a.completeProtocols) // it fails for a flag that does not exist
 	return c
 }

@@ -21,10 +21,10 @@ func (a *app) forecastCommand() *cobra.Command {
 	q := trained.Query{}
 	var levels []float64
 	c := a.question(&f, "forecast NAME", "Predict what follows recordings",
-		`Predict what follows the end of recordings, with quantiles of what will be observed,
-in the units and under the names of the data. Files hold mean [horizon, channels],
-quantiles [levels, horizon, channels] and levels; of several recordings, behind an axis
-of recordings.`,
+		`Predict what follows the end of recordings, with quantiles of the future observations,
+in the units and under the channel names of the data. Files hold mean [horizon, channels],
+quantiles [levels, horizon, channels] and levels. With several recordings, the first axis
+of each array is the recording.`,
 		"  "+a.invoked+" forecast mine --horizon 24 --out next.npz,next.svg\n  "+a.invoked+" forecast mine --data "+
 			"today.csv --horizon 10 --controls plan.csv --quantiles 0.1,0.5,0.9",
 		func(run *trained.Run) error {
@@ -52,7 +52,7 @@ of recordings.`,
 				}
 				q.Controls = q.Controls[:q.Horizon]
 			} else if len(columns.Controls) > 0 {
-				fmt.Fprintf(a.err, "warning: without --controls, %v are zero from the end of the recording on\n", columns.Controls)
+				fmt.Fprintf(a.err, "warning: without --controls, %v are zero after the recording\n", columns.Controls)
 			}
 			y, err := run.ForecastAll(list, columns, q, levels)
 			if err != nil {
@@ -64,10 +64,10 @@ of recordings.`,
 	f.add(c, "continue")
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
-	c.Flags().IntVar(&q.Samples, "samples", 0, "paths of the forecast (default: eval.samples of the run)")
-	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls of these steps: CSV with their names, or "+
+	c.Flags().IntVar(&q.Samples, "samples", 0, "sample paths per forecast (default: eval.samples of the run)")
+	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls of these steps: CSV with named columns, or "+
 		"npz or npy with u [horizon, controls]")
-	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "levels of the quantiles")
+	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "quantile levels")
 	return c
 }
 
@@ -97,8 +97,8 @@ serve --model does the same over HTTP and NATS.`,
 func (a *app) smoothCommand() *cobra.Command {
 	var f asking
 	c := a.question(&f, "smooth NAME", "Infer states from whole recordings, and fill gaps",
-		`Infer the latent state of each step from all of a recording, before and after it, and
-what the model expects to be observed there: missing values are filled in. Files hold
+		`Infer the latent state at each step from the whole recording, before and after it, and
+the observation that the model expects there. This fills in missing values. Files hold
 observations [steps, channels], mean and sd [steps, states].`,
 		"  "+a.invoked+" smooth mine --data gaps.csv --out whole.csv,whole.png",
 		a.about(&f, (*trained.Run).SmoothAll))
@@ -111,14 +111,14 @@ func (a *app) segmentCommand() *cobra.Command {
 	var f asking
 	c := a.question(&f, "segment NAME", "Divide recordings into regimes",
 		`Divide recordings into regimes: the probability of each regime at each step, how long
-regimes last, what follows what, and the linear system of each with its eigenvalues,
-time constants and periods. Files hold probability [steps, regimes] and regime [steps],
-and for each regime A, B, bias, Q, eigenvalues, time_constants, periods, dwell_mean,
-dwell_median, visits and steps, and transitions [regimes, regimes].
+regimes last, which regime follows which, and the linear system of each regime with its
+eigenvalues, time constants and periods. Files hold probability [steps, regimes] and
+regime [steps]; for each regime A, B, bias, Q, eigenvalues, time_constants, periods,
+dwell_mean, dwell_median, visits and steps; and transitions [regimes, regimes].
 
-Data that hold the true regime of each step, in z or the column of --truth, score the
-regimes that were found: accuracy under the best one-to-one match, NMI, ARI and the F1
-of boundaries.`,
+If the data hold the true regime of each step, in z or in the column of --truth, the
+regimes are scored against it: accuracy under the best one-to-one match, NMI, ARI and
+F1 of the boundaries.`,
 		"  "+a.invoked+" segment mine --out regimes.npz,regimes.svg\n  "+a.invoked+" segment mine --data "+
 			"labelled.csv --truth mode",
 		a.about(&f, func(run *trained.Run, list []trained.Recording, c trained.Columns) (*trained.Answer, error) {
@@ -126,16 +126,16 @@ of boundaries.`,
 		}))
 	f.add(c, "segment")
 	a.jsonFlag(c)
-	c.Flags().StringVar(&f.reading.truth, "truth", "", "`COLUMN` (or the array) of the true regime of each step, whole "+
-		"numbers (default: z)")
+	c.Flags().StringVar(&f.reading.truth, "truth", "", "`COLUMN` (or array) with the true regime of each step as a whole "+
+		"number (default: z)")
 	c.RegisterFlagCompletionFunc("truth", completeColumns(false))
 	return c
 }
 
 func (a *app) linearizeCommand() *cobra.Command {
 	var f asking
-	c := a.question(&f, "linearize NAME", "Give the linear system at each step of recordings",
-		`Give the linear system z' = A z + B u + bias that leads to each step of recordings, at
+	c := a.question(&f, "linearize NAME", "Print the linear system at each step of recordings",
+		`Print the linear system z' = A z + B u + bias that leads to each step of recordings, at
 the mixing weights that the filter infers there, and C, the sensitivity of the observed
 channels to the latent state. B and C are in the units of the data. Files hold
 A [steps, states, states], B, bias, C, state and moduli; the first step has none.`,
@@ -151,7 +151,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 func (a *app) simulateCommand() *cobra.Command {
 	var f asking
 	var q trained.SimulateQuery
-	c := a.question(&f, "simulate NAME", "Make up series by the model alone",
+	c := a.question(&f, "simulate NAME", "Generate series from the model",
 		`Draw series from the trained model alone: initial states, regimes, noise and
 observations, in the units and under the names of the data. Files hold y and mean
 [steps, channels], states [steps, states] and weights [steps, regimes], behind an axis
@@ -190,12 +190,12 @@ of episodes if there are several: data commands read the npz.`,
 	f.addOut(c)
 	a.jsonFlag(c)
 	f.reading.add(c)
-	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: a series is made up for each, under its "+
-		"controls and of its length")
-	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls, a row for each step, in place of --steps: "+
-		"CSV, npz or npy")
-	c.Flags().IntVar(&q.Steps, "steps", 100, "time steps of a series")
-	c.Flags().IntVar(&q.Episodes, "episodes", 1, "how many series")
+	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: generate one series for each, with its controls "+
+		"and its length")
+	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls, one row per step, instead of --steps: CSV, "+
+		"npz or npy")
+	c.Flags().IntVar(&q.Steps, "steps", 100, "time steps per series")
+	c.Flags().IntVar(&q.Episodes, "episodes", 1, "number of series")
 	return c
 }
 
@@ -211,8 +211,8 @@ func readControls(path string, c trained.Columns) ([][]float64, error) {
 func (a *app) backtestCommand() *cobra.Command {
 	var f asking
 	var q eval.Question
-	c := a.question(&f, "backtest NAME", "Test forecasts on recordings, beside simple rules",
-		`Predict recordings that training never saw from starts all along them, and score the
+	c := a.question(&f, "backtest NAME", "Test forecasts on recordings against simple rules",
+		`Predict held-out recordings from many starting points along each, and score the
 forecasts: MAE, RMSE, MASE, CRPS and how much of what was observed lay in the predicted
 intervals, beside persistence, the last season, linear least squares and an
 autoregression with controls. The rules are fitted to the training recordings. Files
@@ -241,15 +241,15 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 			}
 			return a.tell(&f, y)
 		})
-	c.Flags().StringSliceVar(&f.data, "data", nil, "files to predict (default: what the run held out of its own)")
-	c.Flags().StringSliceVar(&f.in, "in", nil, "another word for --data")
+	c.Flags().StringSliceVar(&f.data, "data", nil, "files to predict (default: the recordings that the run held out)")
+	c.Flags().StringSliceVar(&f.in, "in", nil, "same as --data")
 	f.reading.add(c)
 	f.addOut(c)
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Prefix, "prefix", 0, "time steps seen before a prediction (default: half a training window)")
-	c.Flags().IntVar(&q.Stride, "stride", 0, "time steps from one start to the next (default: a horizon)")
-	c.Flags().IntVar(&q.Season, "season", 0, "time steps of the season that a rule repeats (default: found in the "+
+	c.Flags().IntVar(&q.Stride, "stride", 0, "time steps between starting points (default: the horizon)")
+	c.Flags().IntVar(&q.Season, "season", 0, "season of the seasonal rule, in time steps (default: found in the "+
 		"training data)")
 	return c
 }
@@ -258,7 +258,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var f asking
 	var o trained.ExportOptions
 	var dir string
-	c := a.question(&f, "export NAME", "Write a model for other programs",
+	c := a.question(&f, "export NAME", "Export a model for other programs",
 		`Write a trained model for other programs: its tensors as safetensors or npz, with a
 description of its steps that deploy/python/switchyard.py runs with numpy alone; or an
 ONNX file for each step: encoder, initial, filter_step, transition, predict (so many
@@ -273,7 +273,7 @@ steps) and emission. Steps take and give the units of the data.`,
 				return config.Usagef("--format %s: it takes safetensors, npz or onnx", o.Format)
 			}
 			if errors.Is(err, trained.ErrUnable) {
-				return config.Hint(err, "--format npz and safetensors hold the tensors of every family")
+				return config.Hint(err, "--format npz and --format safetensors work with every family")
 			}
 			if err != nil {
 				return err
@@ -282,8 +282,8 @@ steps) and emission. Steps take and give the units of the data.`,
 		})
 	a.jsonFlag(c)
 	c.Flags().StringVar(&o.Format, "format", "npz", "safetensors, npz or onnx")
-	c.Flags().StringVarP(&dir, "out", "o", "", "folder of the files (default: export in the folder of the run)")
-	c.Flags().IntVar(&o.Horizon, "horizon", 0, "steps that the graph predict predicts (default: eval.horizon of the run)")
+	c.Flags().StringVarP(&dir, "out", "o", "", "output folder (default: export in the run's folder)")
+	c.Flags().IntVar(&o.Horizon, "horizon", 0, "time steps in the predict graph (default: eval.horizon of the run)")
 	f.addCheckpoint(c)
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]cobra.Completion{"safetensors", "npz", "onnx"},
 		cobra.ShellCompDirectiveNoFileComp))

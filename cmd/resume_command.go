@@ -21,9 +21,9 @@ func (a *app) resumeCommand() *cobra.Command {
 	var flags trainFlags
 	c := &cobra.Command{
 		Use:   "resume NAME",
-		Short: "Go on with a run from its newest valid checkpoint",
-		Long: `Go on with a run from its newest valid checkpoint, with the configuration it was
-started with. The parameters become the same bits as without the interruption.`,
+		Short: "Continue a run from its newest valid checkpoint",
+		Long: `Continue a run from its newest valid checkpoint, with the configuration it was started
+with. The parameters end up the same, bit for bit, as without the interruption.`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -39,10 +39,10 @@ data-parallel on CPUs. Start with:
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if a.logFormat != "text" && a.logFormat != "json" {
-			return config.Usagef("--log-format %s: it takes text or json", a.logFormat)
+			return config.Usagef("--log-format %s: must be text or json", a.logFormat)
 		}
 		if a.quiet && a.verbose {
-			return config.Usagef("--quiet and --verbose exclude each other")
+			return config.Usagef("--quiet and --verbose cannot be combined")
 		}
 		return a.useKernels()
 	}

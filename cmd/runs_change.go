@@ -21,8 +21,8 @@ import (
 func (a *app) runsRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm NAME...", Short: "Remove runs with all their files",
-		Long: "Remove runs of the folder here, with their checkpoints, logs and figures, at once and " +
-			"for\ngood. A run that a process works on is left alone.",
+		Long: "Remove runs from the folder of runs, with their checkpoints, logs and figures. This " +
+			"cannot\nbe undone. A run that a process is working on is left alone.",
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -52,8 +52,8 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 
 func (a *app) runsRenameCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "rename NAME NEW", Short: "Give a run another name",
-		Long:              "Give a run of the folder here another name. It says under which name it began.",
+		Use: "rename NAME NEW", Short: "Rename a run",
+		Long:              "Rename a run in the folder of runs. The run keeps a record of its first name.",
 		Args:              exactly("NAME", "NEW"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -73,9 +73,9 @@ func (a *app) runsRenameCommand() *cobra.Command {
 
 func (a *app) runsCompareCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "compare A B", Short: "Show what two runs have come to, and which settings differ",
-		Long: "Show two runs of the folder here side by side: what they have come to, and the keys of " +
-			"their\nconfigurations that differ. The page of serve compares their curves, too.",
+		Use: "compare A B", Short: "Compare the results and settings of two runs",
+		Long: "Show two runs side by side: their results, and the configuration keys that differ. The " +
+			"page\nof serve also compares their curves.",
 		Args:              exactly("A", "B"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.compareRuns(args[0], args[1]) },
@@ -138,24 +138,24 @@ type pruned struct {
 func (a *app) runsPruneCommand() *cobra.Command {
 	var f pruning
 	c := &cobra.Command{
-		Use: "prune", Short: "Make room: remove what neither a run nor a sweep needs",
-		Long: `Make room in the folder of runs here. Three things go:
+		Use: "prune", Short: "Free disk space: remove what no run or sweep needs",
+		Long: `Free disk space in the folder of runs. This removes:
 
-  of finished runs           checkpoints other than the best and the last
-  of sweeps that are over    checkpoints and logs of complete trials that lost
-  with --older-than          finished runs as a whole, if so old
+  finished runs        all checkpoints but the best and the last
+  finished sweeps      checkpoints and logs of complete trials that lost
+  with --older-than    whole finished runs of that age or older
 
-It says what goes and how much room that gives, and asks. Whatever can be resumed stays, and so does what a sweep under way needs,
-a sweep with keep: all, and a run whose files the configuration of another one, or of such a sweep, names.`,
+It lists what would be removed and how much space that frees, and asks. It keeps runs that can be resumed, runs and sweeps in
+progress, sweeps with keep: all, and runs whose files the configuration of another run or of such a sweep names.`,
 		Example: "  " + a.invoked + " runs prune --dry-run\n  " + a.invoked + " runs prune --older-than 30d --yes",
 		Args:    exactly(),
 		RunE:    func(*cobra.Command, []string) error { return a.pruneRuns(f) },
 	}
-	c.Flags().StringVar(&f.older, "older-than", "", "`AGE` from which finished runs go as a whole: 12h, 30d, 8w "+
-		"(default: none goes)")
+	c.Flags().StringVar(&f.older, "older-than", "", "`AGE` from which whole finished runs are removed: 12h, 30d, 8w "+
+		"(default: none are)")
 	c.Flags().StringVar(&f.sweeps, "sweeps-dir", "sweeps", "folder of the sweeps")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
-	c.Flags().BoolVar(&f.dry, "dry-run", false, "say what would go, and remove nothing")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "list what would be removed, and remove nothing")
 	a.jsonFlag(c)
 	return c
 }

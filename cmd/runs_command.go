@@ -35,7 +35,7 @@ func (a *app) runsListCommand() *cobra.Command {
 	var link connection
 	c := &cobra.Command{
 		Use:   "ls",
-		Short: "List the runs, the latest first",
+		Short: "List the runs, latest first",
 		Args:  exactly(),
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			list, bans, where, err := a.listRuns(c, link)
@@ -191,8 +191,8 @@ func (a *app) runsStopCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stop NAME",
 		Short: "Stop a run of a coordinator, with a checkpoint",
-		Long: `Stop a run of a coordinator. It finishes the step under way and writes a checkpoint, from
-which it goes on to the same bits when it is submitted again under its name.`,
+		Long: `Stop a run of a coordinator. It finishes its current step and writes a checkpoint, from
+which it continues to the same bits when it is submitted again under the same name.`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {

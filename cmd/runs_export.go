@@ -29,12 +29,12 @@ type exporting struct{ to, out, url, experiment string }
 func (a *app) runsExportCommand() *cobra.Command {
 	var f exporting
 	c := &cobra.Command{
-		Use: "export NAME", Short: "Write the metrics of a run for other programs",
-		Long: `Write the metrics of a run of the folder here for other programs:
+		Use: "export NAME", Short: "Export the metrics of a run for other programs",
+		Long: `Export the metrics of a run for other programs:
 
-  csv          one table, NAME.csv or the file of -o
-  tensorboard  event files with every record in runs/NAME/tb, in place of those that training
-               has written, or below the folder of -o: tensorboard --logdir runs
+  csv          one table, NAME.csv or the file given by -o
+  tensorboard  event files with every record, in runs/NAME/tb (replacing those that training
+               wrote) or in the folder given by -o: tensorboard --logdir runs
   mlflow       a new run of the MLflow server at --url, with the configuration as parameters`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
@@ -42,11 +42,11 @@ func (a *app) runsExportCommand() *cobra.Command {
 			return a.missingRun(a.exportRun(c.Context(), args[0], f))
 		},
 	}
-	c.Flags().StringVar(&f.to, "to", "csv", "form: "+strings.Join(forms, ", "))
-	c.Flags().StringVarP(&f.out, "out", "o", "", "file of csv, folder of tensorboard")
+	c.Flags().StringVar(&f.to, "to", "csv", "format: "+strings.Join(forms, ", "))
+	c.Flags().StringVarP(&f.out, "out", "o", "", "output file (csv) or folder (tensorboard)")
 	c.Flags().StringVar(&f.url, "url", a.getenv("MLFLOW_TRACKING_URI"), "MLflow server, e.g. http://127.0.0.1:5000 "+
 		"(default: $MLFLOW_TRACKING_URI)")
-	c.Flags().StringVar(&f.experiment, "experiment", "switchyard", "experiment of MLflow")
+	c.Flags().StringVar(&f.experiment, "experiment", "switchyard", "MLflow experiment")
 	a.jsonFlag(c)
 	err := c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {

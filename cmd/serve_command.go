@@ -22,12 +22,12 @@ func (a *app) serveCommand() *cobra.Command {
 	model := defaultModelFlags()
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve a page that shows the runs of a folder, or a trained model",
-		Long: `Serve a page that shows the runs of a folder while they go on, and metrics for
-Prometheus at /metrics. The page only looks: whatever process trains, trains on.
+		Short: "Serve a web page of the runs in a folder, or a trained model",
+		Long: `Serve a web page that shows the runs in a folder, live, and metrics for Prometheus at
+/metrics. The page only reads: it never affects training.
 
-With --model, serve a trained model instead: filtering, with a state for each client, and
-forecasts, over HTTP as /openapi.json says, and with --nats as a micro service over NATS.
+With --model, serve a trained model instead: filtering, with one state per client, and
+forecasts, over HTTP (described in /openapi.json) and with --nats as a NATS micro service.
 Ctrl-C ends it.`,
 		Example: "  " + a.invoked + " serve\n  " + a.invoked + " serve --web 0.0.0.0:8080 --web-token-file page.token\n  " +
 			a.invoked + " serve --model mine --web 127.0.0.1:8090",
@@ -45,13 +45,13 @@ Ctrl-C ends it.`,
 		},
 	}
 	flags.add(c)
-	c.Flags().StringVar(&sweepsDir, "sweeps-dir", "sweeps", "folder of the sweeps to show")
+	c.Flags().StringVar(&sweepsDir, "sweeps-dir", "sweeps", "folder of sweeps to show")
 	c.Flags().StringVar(&model.run, "model", "", "serve the trained model of this run")
 	c.Flags().StringVar(&model.checkpoint, "checkpoint", model.checkpoint, "of the model: best (by validation) or last")
 	c.Flags().IntVar(&model.limits.Clients, "max-clients", model.limits.Clients,
-		"clients of the model whose state is held")
+		"most clients whose state is held")
 	c.Flags().IntVar(&model.limits.History, "history", model.limits.History,
-		"last observations of a client that forecasts are made from")
+		"number of last observations of a client that forecasts use")
 	model.connection.add(c, a)
 	c.RegisterFlagCompletionFunc("model", a.completeRuns)
 	c.RegisterFlagCompletionFunc("checkpoint", completeWords([]string{checkpoint.Best, checkpoint.Last}))

@@ -33,11 +33,11 @@ func (a *app) submitCommand() *cobra.Command {
 	var flags submitFlags
 	c := &cobra.Command{
 		Use:   "submit PRESET|FILE.yaml [key=value]...",
-		Short: "Hand a run to the coordinator at a broker",
-		Long: `Hand a run to the coordinator at a broker. The configuration is resolved here, with
-the files and environment variables of this machine; own data are brought to the
-coordinator. A run of the same --name and configuration goes on if it was stopped, and
-is left alone otherwise: submitting twice is submitting once.
+		Short: "Submit a run to a coordinator",
+		Long: `Submit a run to the coordinator at a broker. The configuration is resolved here, with
+the files and environment variables of this machine; your own data are uploaded to the
+coordinator. If a run with the same --name and configuration exists, it is continued if
+it was stopped and left alone otherwise, so submitting twice is safe.
 
 Presets:
 ` + presetList(),
@@ -54,7 +54,7 @@ Presets:
 	}
 	flags.link.add(c, a)
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run (default: made from preset and model)")
-	c.Flags().BoolVar(&flags.wait, "wait", false, "follow the run, and end as it does")
+	c.Flags().BoolVar(&flags.wait, "wait", false, "follow the run to its end, and exit with its result")
 	a.jsonFlag(c)
 	return c
 }

@@ -41,13 +41,13 @@ func (a *app) sweepCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep FILE.yaml | -m PRESET key=value,value...",
 		Short: "Search for good settings on this machine",
-		Long: `Search for good settings: many runs, most of which are stopped early, on the workers
+		Long: `Search for good settings with many runs, most of which are stopped early, on the workers
 of this machine and of others that join (--listen). The file has the keys of a W&B
-sweep, see docs/sweeps.md; -m makes a grid from the command line instead.
+sweep (see docs/sweeps.md); -m makes a grid from the command line instead.
 
-First it says what it will do. Ctrl-C, or any other end, loses nothing: the same
-command goes on, and the trials and their results are the same as if it had never
-stopped, on any number of workers.`,
+It first says what it will do. If it is interrupted, nothing is lost: the same command
+continues, and the trials and their results are the same as without the interruption,
+on any number of workers.`,
 		Example: "  " + a.invoked + " sweep rates.yaml --dry-run\n  " + a.invoked +
 			" sweep rates.yaml --name first --workers 8\n" +
 			"  " + a.invoked + " sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'\n  " + a.invoked +
@@ -61,12 +61,12 @@ stopped, on any number of workers.`,
 	}
 	flags.train.add(c, a.cores)
 	flags.page.add(c)
-	c.Flags().StringVar(&flags.name, "name", "", "name of the sweep (default: that of the file)")
-	c.Flags().BoolVarP(&flags.many, "multirun", "m", false, "a grid of the values that are given as key=value,value, "+
+	c.Flags().StringVar(&flags.name, "name", "", "name of the sweep (default: from the file name)")
+	c.Flags().BoolVarP(&flags.many, "multirun", "m", false, "try a grid of values, given as key=value,value, "+
 		"key=range(0,3) or key=choice(a,b)")
-	c.Flags().BoolVar(&flags.dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().BoolVar(&flags.dry, "dry-run", false, "print what would be done, and do nothing")
 	a.jsonFlag(c)
-	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweeps")
+	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of sweeps")
 	c.AddCommand(a.sweepListCommand(flags), a.sweepShowCommand(flags), a.sweepBestCommand(flags),
 		a.sweepExtendCommand(flags), a.sweepSubmitCommand(flags))
 	for _, o := range orders {

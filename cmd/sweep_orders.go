@@ -26,12 +26,12 @@ type sweepOrder struct {
 }
 
 var orders = []sweepOrder{
-	{"stop", "End a sweep, with checkpoints of the trials under way", "The process that leads it ends with exit code " +
-		"3; the command that began it goes on with it.", "is stopped", sweep.Halt},
-	{"pause", "Let the workers of a sweep go, with checkpoints", "The process that leads it stays, and waits for: " +
-		"sweep resume.", "pauses", sweep.Pause},
-	{"resume", "Let a sweep go on that was paused", "A sweep whose process has ended goes on with the command that " +
-		"began it.", "goes on", sweep.Proceed},
+	{"stop", "Stop a sweep, with checkpoints of the running trials", "The process that leads it exits with code 3; the " +
+		"command that started it continues it.", "is stopped", sweep.Halt},
+	{"pause", "Pause a sweep and release its workers, with checkpoints", "The process that leads it waits for: " +
+		"sweep resume.", "is paused", sweep.Pause},
+	{"resume", "Continue a paused sweep", "If its process has ended, use the command that started the sweep " +
+		"instead.", "continues", sweep.Proceed},
 }
 
 // sweepAsk is a subcommand that asks something of sweeps, those of a folder or those of a coordinator: ask returns the
@@ -96,7 +96,7 @@ func (a *app) writeSweeps(list []trials.Summary) error {
 
 func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
 	return a.sweepAskCommand(flags, sweepAsk{
-		cobra.Command{Use: "show NAME", Short: "Show the trials of a sweep, the best first"},
+		cobra.Command{Use: "show NAME", Short: "Show the trials of a sweep, best first"},
 		func(sweeps trials.Operations, args []string) (any, func() error, error) {
 			v, err := sweeps.Show(args[0])
 			return v, func() error { return writeSweep(a.out, v) }, err
@@ -176,7 +176,7 @@ func estimateText(t *sweep.ReportTrial, metric int) string {
 
 func (a *app) sweepBestCommand(flags *sweepFlags) *cobra.Command {
 	return a.sweepAskCommand(flags, sweepAsk{
-		cobra.Command{Use: "best NAME", Short: "Print the best trial, and the command that trains it again"},
+		cobra.Command{Use: "best NAME", Short: "Print the best trial and the command that reproduces it"},
 		func(sweeps trials.Operations, args []string) (any, func() error, error) {
 			b, err := sweeps.Best(args[0])
 			return b, func() error { return a.writeBest(b) }, err
@@ -216,7 +216,7 @@ func (a *app) writeBest(b *trials.Best) error {
 func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 	more := 0
 	c := a.sweepAskCommand(flags, sweepAsk{
-		cobra.Command{Use: "extend NAME", Short: "Try more configurations in a sweep"},
+		cobra.Command{Use: "extend NAME", Short: "Add trials to a sweep"},
 		func(sweeps trials.Operations, args []string) (any, func() error, error) {
 			v, err := sweeps.Extend(args[0], more)
 			return v, func() error {
@@ -227,7 +227,7 @@ func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 			}, err
 		},
 	})
-	c.Flags().IntVar(&more, "trials", 0, "number of further trials; whole cohorts give the same result as a longer sweep")
+	c.Flags().IntVar(&more, "trials", 0, "number of trials to add; whole cohorts give the same result as a longer sweep")
 	flags.train.add(c, a.cores)
 	flags.page.add(c)
 	return c
@@ -289,9 +289,9 @@ func (a *app) sweepSubmitCommand(flags *sweepFlags) *cobra.Command {
 	var name string
 	var dry, many bool
 	c := &cobra.Command{
-		Use: "submit FILE.yaml | -m PRESET key=value,value...", Short: "Hand a sweep to the coordinator at a broker",
-		Long: `Hand a sweep to the coordinator at a broker. It leads the trials with all its workers, beside its other
-runs, and goes on with the sweep when it was restarted. Submitting twice is submitting once.`,
+		Use: "submit FILE.yaml | -m PRESET key=value,value...", Short: "Submit a sweep to a coordinator",
+		Long: `Submit a sweep to the coordinator at a broker. It runs the trials on all its workers, beside its other
+runs, and continues the sweep after a restart. Submitting twice is safe.`,
 		Args: atLeastOne("FILE.yaml, or -m PRESET key=value,value"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := link.check(c); err != nil {
@@ -303,9 +303,9 @@ runs, and goes on with the sweep when it was restarted. Submitting twice is subm
 	}
 	link.add(c, a)
 	a.jsonFlag(c)
-	c.Flags().StringVar(&name, "name", "", "name of the sweep (default: that of the file)")
-	c.Flags().BoolVarP(&many, "multirun", "m", false, "a grid of the values that are given as key=value,value")
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().StringVar(&name, "name", "", "name of the sweep (default: from the file name)")
+	c.Flags().BoolVarP(&many, "multirun", "m", false, "try a grid of values, given as key=value,value")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and do nothing")
 	return c
 }
 

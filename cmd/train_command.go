@@ -43,13 +43,13 @@ type trainFlags struct {
 
 func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.workers, "workers", cores, "workers in this process; changes speed, never results")
-	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at the same time")
-	c.Flags().StringVar(&f.listen, "listen", "", "address of the embedded broker for workers outside, e.g. "+
+	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at a time")
+	c.Flags().StringVar(&f.listen, "listen", "", "address at which the embedded broker accepts outside workers, e.g. "+
 		"127.0.0.1:4222 (default: none)")
-	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that those outside need, too (default: none, everybody "+
-		"may do everything)")
+	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that outside workers must use (default: none; anybody "+
+		"may do anything)")
 	f.share.add(c)
-	f.join.add(c, "join the embedded broker to servers of others, and take their routes at this address")
+	f.join.add(c, "form a cluster of the embedded broker and other servers: address for their routes")
 }
 
 // addPage adds the flags of the page of a training.
@@ -71,28 +71,28 @@ func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 
 // addEvents adds the flag that turns event files off.
 func addEvents(c *cobra.Command, to *bool) {
-	c.Flags().BoolVar(to, "tensorboard", true, "write event files into tb in the folder of the run while it goes on")
+	c.Flags().BoolVar(to, "tensorboard", true, "write event files into tb in the run's folder during training")
 }
 
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
-		return config.Usagef("%s with %s: at least one of each is needed (0 workers with --listen)",
+		return config.Usagef("%s with %s: at least one of each is required (0 workers only with --listen)",
 			terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
 	}
 	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err
 	}
 	if f.listen == "" && f.share.folder != "" {
-		return config.Usagef("--%s %s: without --listen no worker of another process can join", memoryName, f.share.folder)
+		return config.Usagef("--%s %s: no outside worker can join without --listen", memoryName, f.share.folder)
 	}
 	if f.listen == "" && f.join.listen != "" {
-		return config.Usagef("--cluster %s: without --listen no worker of another process can join", f.join.listen)
+		return config.Usagef("--cluster %s: no outside worker can join without --listen", f.join.listen)
 	}
 	if f.listen == "" && f.keys != "" {
-		return config.Usagef("--keys %s: without --listen no worker of another process can join", f.keys)
+		return config.Usagef("--keys %s: no outside worker can join without --listen", f.keys)
 	}
 	if f.page.listen == "" && f.page.tokenFile != "" {
-		return config.Usagef("--web-token-file %s: without --web there is no page", f.page.tokenFile)
+		return config.Usagef("--web-token-file %s: has no effect without --web", f.page.tokenFile)
 	}
 	if f.listen == "" {
 		return nil
@@ -110,9 +110,9 @@ func (a *app) trainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train PRESET|FILE.yaml [key=value]...",
 		Short: "Train a model on this machine, with an embedded broker",
-		Long: `Train a model on this machine: a coordinator, workers and a NATS server in one
-process. Ctrl-C finishes the step and writes a checkpoint, from which resume goes on
-to the same bits.
+		Long: `Train a model on this machine, with a coordinator, workers and a NATS server in one
+process. Ctrl-C finishes the current step and writes a checkpoint, from which resume
+continues to the same bits.
 
 Presets:
 ` + presetList(),
@@ -129,7 +129,7 @@ Presets:
 	flags.addPage(c)
 	a.jsonFlag(c)
 	c.Flags().StringVar(&name, "name", "", "name of the run (default: made from preset and model)")
-	c.Flags().BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().BoolVar(&dry, "dry-run", false, "print what would be done, and do nothing")
 	return c
 }
 
@@ -252,7 +252,7 @@ func (a *app) lead(t *training, run *store.Run) error {
 		s.Opened = t.page.opened(run.Name())
 	}
 	began := time.Now()
-	err := a.untilInterrupted(t.screen, "finishing the step, writing a checkpoint", func(ctx context.Context) error {
+	err := a.untilInterrupted(t.screen, "finishing the step and writing a checkpoint", func(ctx context.Context) error {
 		defer t.screen.Finish()
 		return t.page.serve(ctx, func(ctx context.Context) error { return s.Train(ctx, run, a.progress(t.screen, s.Log)) })
 	})
@@ -330,11 +330,11 @@ func (a *app) ended(run *store.Run, err error) error {
 func (a *app) bitsHint(err error, run *store.Run) error {
 	switch {
 	case errors.Is(err, coordinator.ErrReplay):
-		return config.Hint(err, "see what this machine computes, and whose results differ: %s",
+		return config.Hint(err, "check what this machine computes and whose results differ: %s",
 			a.command("verify", run.Name()))
 	case errors.Is(err, coordinator.ErrMismatch):
-		return config.Hint(err, "the configuration or the data of the run were changed: put %s back as it was, or begin a "+
-			"new run", run.Path("config.yaml"))
+		return config.Hint(err, "the configuration or the data of the run have changed: restore %s, or start a new "+
+			"run", run.Path("config.yaml"))
 	}
 	return err
 }
@@ -382,7 +382,7 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 			return err
 		})
 		if err != nil {
-			return nil, config.Hint(fmt.Errorf("the run is trained, its evaluation failed: %w", err), "try again with: %s",
+			return nil, config.Hint(fmt.Errorf("the run is trained, but its evaluation failed: %w", err), "try again with: %s",
 				a.command("eval", run.Name()))
 		}
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {

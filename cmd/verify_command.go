@@ -25,10 +25,10 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify NAME",
 		Short: "Recompute steps of a run and compare them with its log",
 		Long: `Recompute steps of a run on this machine, from the newest checkpoint before them, and
-compare the parameters after each with the hash in the run's log. The run is not
-changed, and may be under way. If a step differs, the blocks of that step are computed
-one by one, which says whose are not what the log says. A run with local steps is
-recomputed by whole rounds.`,
+compare the parameters after each step with the hash in the run's log. The run is not
+changed and may be running. If a step differs, its blocks are recomputed one by one to
+find the workers whose results differ from the log. A run with local steps is recomputed
+in whole rounds.`,
 		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -129,11 +129,11 @@ func (a *app) diffCommand() *cobra.Command {
 	var workers int
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Find the first step at which two runs part, and why",
+		Short: "Find the first step at which two runs differ, and why",
 		Long: `Find the first step after which two runs have different parameters, by the hashes in
-their logs. The step is then recomputed here from the last common parameters: that
-names the keys of the configuration, the shard and the tensor at which the programs of
-the runs part, or else the worker whose results are not what this machine computes.`,
+their logs. The step is then recomputed here from the last common parameters, to name the
+configuration keys, the shard and the tensor at which the two programs diverge, or else
+the worker whose results differ from what this machine computes.`,
 		Args: exactly("A", "B"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if workers < 1 {

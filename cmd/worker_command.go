@@ -39,26 +39,26 @@ func (a *app) workerCommand() *cobra.Command {
 	var flags workerFlags
 	c := &cobra.Command{
 		Use:   "worker --nats URL",
-		Short: "Compute for the runs of a coordinator",
-		Long: `Compute for the runs of a coordinator: seek one that has work, serve it, and come
-back for the next. A worker holds nothing that matters. It may be started before
-broker and coordinator, killed at any time, and any number of them may run; the
-parameters stay the same bits. A lost connection is restored for ever.
+		Short: "Compute gradients for the runs of a coordinator",
+		Long: `Compute gradients for the runs of a coordinator: find a run that has work, serve it, and
+come back for the next. A worker holds no state that matters. It may be started before
+the broker and the coordinator and killed at any time, and any number of workers may run;
+the parameters stay the same, bit for bit. It reconnects for as long as it takes.
 
-SIGTERM and Ctrl-C hand back at once what it computes, and the exit code is 0. It is
-1 if the coordinator does not want this worker; the message says why.
+SIGTERM and Ctrl-C return unfinished work at once, and the exit code is 0. It is 1 if the
+coordinator refuses this worker; the message says why.
 
-Memory is used for each slot; what a job takes is told when its program is built, to
-which come some 40 MiB for the worker itself. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB)
-makes it free memory in time for the limit of a container.
+Each slot uses memory. The log states how much a job takes when its program is built; the
+worker itself needs about 40 MiB more. GOMEMLIMIT (e.g. GOMEMLIMIT=900MiB) makes it free
+memory before it reaches the limit of a container.
 
-On the coordinator's host parameters and gradients go by shared memory, if both
-processes are the same user's: see --shared-memory and docs/scaling.md.
+On the coordinator's host, parameters and gradients travel through shared memory if both
+processes belong to the same user: see --shared-memory and docs/scaling.md.
 
-With --cluster it carries a NATS server that joins the others, so that what workers
-say to each other crosses no third host. It connects to that server, and to --nats
-when that one reaches no other. Who has the key of routes is trusted as the broker
-is; see docs/scaling.md and docs/security.md.`,
+With --cluster, the worker runs a NATS server that joins the others, so that traffic
+between two workers crosses no third host. It connects to that server, and to --nats if
+its own server reaches no other. Whoever has the route key is trusted like the broker;
+see docs/scaling.md and docs/security.md.`,
 		Example: "  " + a.invoked + " worker --nats nats://127.0.0.1:4222\n" +
 			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --tls-ca ca.pem --slots 4\n" +
 			"  " + a.invoked + " worker --nats nats://broker:4222 --nkey worker.nk --cluster 0.0.0.0:6222 --cluster-seed " +
@@ -72,27 +72,27 @@ is; see docs/scaling.md and docs/security.md.`,
 		},
 	}
 	flags.link.add(c, a)
-	c.Flags().IntVar(&flags.slots, "slots", 0, "shards computed at the same time (default: one for each core)")
+	c.Flags().IntVar(&flags.slots, "slots", 0, "shards computed at a time (default: one per core)")
 	c.Flags().StringVar(&flags.alive, "health-file", a.getenv(healthVariable),
 		"file to touch once a second while all is well, for: "+a.invoked+" health --file ($"+healthVariable+")")
 	c.Flags().Lookup("health-file").DefValue = ""
 	flags.serve.join.add(c, "carry a NATS server that joins others, and take their routes at this address")
-	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server takes clients that lost "+
+	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server accepts clients that lost "+
 		"another one (default: none)")
-	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder with what init hands out as route: who may connect, and "+
-		"the certificate of routes (default: none, for a cluster without keys)")
-	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS of clients, with the certificate of a broker in the "+
+	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder that init handed out for the role route: who may "+
+		"connect, and the route certificate (default: none, for a cluster without keys)")
+	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS from clients, with the broker certificate in the "+
 		"folder of keys")
 	flags.share.add(c)
-	c.Flags().StringVar(&flags.id, "id", "", "name of the worker, which no other may have (default: made from the "+
-		"machine's)")
+	c.Flags().StringVar(&flags.id, "id", "", "unique name of the worker (default: made from the machine's "+
+		"name)")
 	return c
 }
 
 // check returns what is wrong, and fills in the defaults.
 func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if f.slots < 0 || f.slots > wire.MaxLeases {
-		return config.Usagef("--slots %d: it takes 1 to %d, or 0 for one for each core", f.slots, wire.MaxLeases)
+		return config.Usagef("--slots %d: must be 1 to %d, or 0 for one per core", f.slots, wire.MaxLeases)
 	}
 	if f.slots == 0 {
 		f.slots = min(cores, wire.MaxLeases)

@@ -17,26 +17,26 @@ func Kind() envs.Kind {
 // Settings are the keys of own data. The files decide Hash and the dimensions.
 type Settings struct {
 	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files decide theirs"`
-	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files decide theirs"`
+	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files set their own"`
 
-	Files         string  `yaml:"files" bits:"same" doc:"own data: files, folders or globs, separated by commas"`
-	Observe       string  `yaml:"observe" bits:"same" doc:"columns (or the array) that are observed, separated by commas; empty: y, y1, y_name …"`
-	Control       string  `yaml:"control" bits:"same" doc:"columns (or the array) that are controls, separated by commas; empty: u, u1, u_name …"`
-	Label         string  `yaml:"label" bits:"same" doc:"columns (or the array) that are labels of 0 and 1, separated by commas; empty: label, label1 …"`
-	Time          string  `yaml:"time" bits:"same" doc:"column of times: numbers or dates; or two, separated by a comma: days and times of the day; none: rows are even steps; empty: t"`
-	ID            string  `yaml:"id" bits:"same" doc:"column that tells recordings apart; empty: episode"`
-	Dates         string  `yaml:"dates" values:"auto day-first month-first" bits:"same" doc:"order in dates such as 01/02/2021; auto: a date of the column decides, as 13/01/2021"`
-	Rename        string  `yaml:"rename" bits:"same" doc:"other names of arrays and columns: OLD=NEW, separated by commas"`
+	Files         string  `yaml:"files" bits:"same" doc:"your own data: files, folders or globs, separated by commas"`
+	Observe       string  `yaml:"observe" bits:"same" doc:"observed columns (or array), separated by commas; empty: y, y1, y_name …"`
+	Control       string  `yaml:"control" bits:"same" doc:"control columns (or array), separated by commas; empty: u, u1, u_name …"`
+	Label         string  `yaml:"label" bits:"same" doc:"label columns (or array) of 0 and 1, separated by commas; empty: label, label1 …"`
+	Time          string  `yaml:"time" bits:"same" doc:"column of times (numbers or dates), or two columns separated by a comma (days and times of day), or none (rows are evenly spaced); empty: t"`
+	ID            string  `yaml:"id" bits:"same" doc:"column that identifies recordings; empty: episode"`
+	Dates         string  `yaml:"dates" values:"auto day-first month-first" bits:"same" doc:"order of dates such as 01/02/2021; auto: decided by an unambiguous date of the column, such as 13/01/2021"`
+	Rename        string  `yaml:"rename" bits:"same" doc:"new names of arrays and columns: OLD=NEW, separated by commas"`
 	ControlsAfter bool    `yaml:"controls_after" bits:"same" doc:"u[t] acts between steps t and t+1, not between t−1 and t"`
-	Resample      string  `yaml:"resample" bits:"same" doc:"step of an even grid to which rows are brought: a number, or of dates e.g. 15min, 1d, 1mo; empty: rows are on a grid"`
-	Transform     string  `yaml:"transform" bits:"same" doc:"before scaling: log, diff, log-diff, diff12 …, for all observations or NAME=TRANSFORM, separated by commas; undone in forecasts, base systems are those of the transformed values"`
-	Cut           int     `yaml:"cut" want:"[0,1000000000]" bits:"same" doc:"divide recordings into episodes of this many steps; 0: they stay whole"`
-	DT            float64 `yaml:"interval" want:"[0,1000000]" bits:"same" doc:"time between two steps, where the files do not say; 0: unknown"`
-	Split         string  `yaml:"split" values:"auto episode time" bits:"same" doc:"what is held out, where the files do not say: whole episodes, drawn by the seed; or the last steps of each recording, by time; auto: by time if the episodes are too few"`
+	Resample      string  `yaml:"resample" bits:"same" doc:"step of the even time grid to resample rows to: a number, or for dates e.g. 15min, 1d, 1mo; empty: rows are already on a grid"`
+	Transform     string  `yaml:"transform" bits:"same" doc:"transform before scaling: log, diff, log-diff, diff12 …, for all observations or as NAME=TRANSFORM, separated by commas; undone in forecasts, but base systems describe the transformed values"`
+	Cut           int     `yaml:"cut" want:"[0,1000000000]" bits:"same" doc:"cut recordings into episodes of this many steps; 0: keep them whole"`
+	DT            float64 `yaml:"interval" want:"[0,1000000]" bits:"same" doc:"time between two steps, if the files do not say; 0: unknown"`
+	Split         string  `yaml:"split" values:"auto episode time" bits:"same" doc:"held-out data, if the files do not say: whole episodes, drawn by the seed, or by time (the last steps of each recording); auto: by time if there are too few episodes"`
 
-	Normalise  string  `yaml:"normalise" doc:"scaling of own data: auto (each channel to zero mean and unit deviation over the training episodes), none, or a JSON file with means and deviations"`
-	Validation float64 `yaml:"validation" want:"[0,1)" doc:"share of own episodes for validation, where the files give no split" source:"authors' code: 0.1"`
-	Test       float64 `yaml:"test" want:"[0,1)" doc:"share of own episodes that are held out, where the files give no split" source:"authors' code: 0.1"`
+	Normalise  string  `yaml:"normalise" doc:"scaling of your data: auto (each channel to zero mean and unit deviation over the training episodes), none, or a JSON file with means and deviations"`
+	Validation float64 `yaml:"validation" want:"[0,1)" doc:"share of the episodes used for validation, if the files give no split" source:"authors' code: 0.1"`
+	Test       float64 `yaml:"test" want:"[0,1)" doc:"share of the episodes held out for testing, if the files give no split" source:"authors' code: 0.1"`
 	Hash       string  `yaml:"hash" doc:"content hash of the scaled data set, filled in when a run begins"`
 }
 

@@ -13,8 +13,8 @@ func Kind() envs.Kind {
 // Settings are the keys of the maze.
 type Settings struct {
 	DT      float64 `yaml:"dt" want:"[0,10]" doc:"seconds per step; 0: the environment's own (maze: 0.05, ball: 0.2)"`
-	Variant string  `yaml:"variant" values:"a b" doc:"layout and constants; a: long walls, damped; b: four stubs, elastic"`
-	Balls   int     `yaml:"balls" want:"[0,32]" doc:"agents; 0: three" source:"paper, maze: 3"`
+	Variant string  `yaml:"variant" values:"a b" doc:"layout and constants: a (long walls, damped) or b (four stubs, elastic)"`
+	Balls   int     `yaml:"balls" want:"[0,32]" doc:"number of agents; 0: three" source:"paper, maze: 3"`
 }
 
 // New builds the maze.

@@ -280,7 +280,7 @@ func (s Timeline) stripNames() []plot.Tick {
 	return []plot.Tick{{Value: 0.77, Label: "true"}, {Value: 0.23, Label: "found"}}
 }
 
-// strip colours the steps by their regime, below the true one if that is known. What leads to a step is drawn left of it.
+// strip colours the steps by their regime, below the true one if it is known. What leads to a step is drawn left of it.
 type strip struct {
 	series  Timeline
 	palette []color.NRGBA

@@ -37,13 +37,13 @@ const (
 // Settings are the keys of the family.
 type Settings struct {
 	Switches   int     `yaml:"switches" want:"[1,256]" doc:"regimes K"`
-	Order      int     `yaml:"order" want:"[0,64]" doc:"lags of an autoregression; 0: a regime is a mean, with controls"`
-	Noise      Noise   `yaml:"noise" values:"own common" doc:"covariance of the noise: one for each regime, or one for all"`
+	Order      int     `yaml:"order" want:"[0,64]" doc:"autoregressive lags; 0: each regime has a mean and the effect of the controls"`
+	Noise      Noise   `yaml:"noise" values:"own common" doc:"noise covariance: one per regime, or one for all regimes"`
 	First      First   `yaml:"first" values:"free stationary" was:"free" doc:"distribution of the first regime: free, or the stationary one of the transitions"`
-	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"least standard deviation of the noise, as a share of each channel's own"`
-	Chains     int     `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own; the most likely one answers"`
-	Sweeps     int     `yaml:"sweeps" want:"[1,10000000]" doc:"sweeps of each chain, which are steps of EM"`
-	Exchange   int     `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between two exchanges with the coordinator; divides sweeps"`
+	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"smallest standard deviation of the noise, as a share of each channel's standard deviation"`
+	Chains     int     `yaml:"chains" want:"[1,1024]" doc:"chains, each with its own start; the most likely chain is used"`
+	Sweeps     int     `yaml:"sweeps" want:"[1,10000000]" doc:"sweeps (EM steps) per chain"`
+	Exchange   int     `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between exchanges with the coordinator; must divide sweeps"`
 }
 
 // DefaultSettings are three regimes of one lag.

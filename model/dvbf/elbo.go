@@ -12,7 +12,7 @@ import (
 //
 //	c(i) = min(1, 0.01 + i/Updates)
 type Anneal struct {
-	Updates uint64 `yaml:"updates" want:"[0,1000000000]" doc:"updates over which the weight of likelihood and prior rises from 0.01 to 1; 0: it is 1 from the first" source:"DVBF paper: 100000"`
+	Updates uint64 `yaml:"updates" want:"[0,1000000000]" doc:"updates over which the weight of likelihood and prior rises from 0.01 to 1; 0: it is 1 from the start" source:"DVBF paper: 100000"`
 }
 
 // At returns the weight of step i, counted from 0.

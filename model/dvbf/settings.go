@@ -25,8 +25,8 @@ type Settings struct {
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
 	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (mixing and recognition network have at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
 	EncoderHidden       int                   `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
-	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" doc:"what reads the first observations: one network for all of them, or a network for each and a backward LSTM" source:"DVBF paper: a recurrent network"`
-	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
+	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" doc:"network that reads the first observations: one for all of them, or one for each followed by a backward LSTM" source:"DVBF paper: a recurrent network"`
+	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"number of first observations from which the initial state is inferred" source:"paper: 3 or 4"`
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z; the standard deviation of a Gaussian is one learned constant per dimension" source:"DVBF paper: gaussian"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u + C w instead of A z + B u + C w" source:"authors' code of the successor: true"`
 

@@ -26,12 +26,12 @@ type Settings struct {
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
 	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the mixing network has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
 	EncoderHidden       int                   `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
-	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" was:"mlp" doc:"what reads the first observations: one network for all of them, or a network for each and a backward LSTM" source:"paper, appendix Network Architecture: optionally an LSTM"`
-	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
+	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" was:"mlp" doc:"network that reads the first observations: one for all of them, or one for each followed by a backward LSTM" source:"paper, appendix Network Architecture: optionally an LSTM"`
+	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"number of first observations from which the initial state is inferred" source:"paper: 3 or 4"`
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
 	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
-	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
+	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"constant added to the mixed transition variances" source:"authors' code: 1e-5"`
 }
 
 // DefaultSettings are those of the authors' code, with sizes for the FitzHugh-Nagumo oscillator.

@@ -65,18 +65,18 @@ const (
 // Settings are the keys of both families. Sources are Nassar et al. (2019) and their published code.
 type Settings struct {
 	Leaves   int      `yaml:"leaves" want:"[1,256]" doc:"regimes K, the leaves of the tree" source:"published code, FHN: 4"`
-	Shape    Shape    `yaml:"shape" values:"balanced caterpillar" doc:"form of the tree: balanced halves, or a caterpillar, which is stick-breaking" source:"published code, FHN: balanced; rSLDS: caterpillar"`
-	Emission Emission `yaml:"observation" values:"identity linear" doc:"observation of the state: y = x, or y = C x + d with C and d drawn; both with noise" source:"published code, FHN: identity"`
-	Latent   int      `yaml:"latent" only:"model.observation=linear" want:"[1,256]" doc:"dimensions of the state x; with identity those of the observation"`
-	Controls Controls `yaml:"controls" was:"given" values:"given withheld" doc:"whether the model is given the controls; withheld, they are noise to it. With env.kind=fhn they are withheld unless this is set: the published models never see the stimulus" source:"paper, FHN: withheld"`
-	Sweeps   int      `yaml:"sweeps" want:"[2,10000000]" doc:"sweeps of each chain" source:"paper: 1000"`
-	BurnIn   int      `yaml:"burn_in" want:"[0,10000000]" doc:"first sweeps of which nothing is kept"`
-	Chains   int      `yaml:"chains" want:"[1,1024]" doc:"chains, each from a start of its own"`
-	Exchange int      `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between two exchanges with the coordinator; divides sweeps"`
-	Draws    int      `yaml:"draws" want:"[0,100000]" doc:"draws of the parameters that each chain keeps for forecasts, at most"`
+	Shape    Shape    `yaml:"shape" values:"balanced caterpillar" doc:"shape of the tree: balanced, or a caterpillar (stick-breaking)" source:"published code, FHN: balanced; rSLDS: caterpillar"`
+	Emission Emission `yaml:"observation" values:"identity linear" doc:"observation model: y = x, or y = C x + d with C and d sampled; both with noise" source:"published code, FHN: identity"`
+	Latent   int      `yaml:"latent" only:"model.observation=linear" want:"[1,256]" doc:"dimensions of the state x; with identity, those of the observation"`
+	Controls Controls `yaml:"controls" was:"given" values:"given withheld" doc:"give the controls to the model; if not, their effect is noise to it. With env.kind=fhn the default is false: the published models never see the stimulus" source:"paper, FHN: withheld"`
+	Sweeps   int      `yaml:"sweeps" want:"[2,10000000]" doc:"sweeps per chain" source:"paper: 1000"`
+	BurnIn   int      `yaml:"burn_in" want:"[0,10000000]" doc:"burn-in: first sweeps, which are discarded"`
+	Chains   int      `yaml:"chains" want:"[1,1024]" doc:"chains, each with its own start"`
+	Exchange int      `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between exchanges with the coordinator; must divide sweeps"`
+	Draws    int      `yaml:"draws" want:"[0,100000]" doc:"most parameter draws that each chain keeps for forecasts"`
 
-	Keep    Keep    `yaml:"keep" was:"parameters" values:"parameters regimes" doc:"what is kept of the sweeps after the burn-in: parameters, or also how often each step of the recordings had each regime"`
-	Combine Combine `yaml:"combine" was:"equal" values:"equal stacked" doc:"weights of the chains in a forecast: equal, or stacked: those that forecast the recordings best"`
+	Keep    Keep    `yaml:"keep" was:"parameters" values:"parameters regimes" doc:"what to keep after the burn-in: the parameters, or also how often each step of the recordings had each regime"`
+	Combine Combine `yaml:"combine" was:"equal" values:"equal stacked" doc:"weights of the chains in a forecast: equal, or stacked (those that forecast the recordings best)"`
 
 	Prior PriorSettings   `yaml:"prior" doc:"the constants of the prior"`
 	Eval  RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
@@ -88,18 +88,18 @@ type Settings struct {
 type PriorSettings struct {
 	Start      float64 `yaml:"start" want:"(0,1e12]" doc:"variance of the first state" source:"published code: 20"`
 	Plane      float64 `yaml:"plane" want:"(0,1e12]" doc:"variance of the entries of a hyperplane" source:"published code: 1e4"`
-	Diagonal   float64 `yaml:"diagonal" want:"[-10,10]" doc:"the prior mean of A is this times the identity" source:"published code: 0.99"`
-	Dynamics   float64 `yaml:"dynamics" want:"(0,1e12]" doc:"variance of [A B b], of a leaf in units of its noise" source:"published code: 100"`
-	Shrink     float64 `yaml:"shrink" only:"model.kind=trslds" want:"(0,1]" doc:"factor on that variance from a node of the tree to its children" source:"published code, FHN: 0.01"`
-	Noise      float64 `yaml:"noise" want:"(0,1e12]" doc:"scale of the noise of the dynamics" source:"published code: 1e-8"`
-	Emission   float64 `yaml:"emission" only:"model.observation=linear" want:"(0,1e12]" doc:"variance of C and d in units of the observation's noise" source:"published code: 100"`
-	Measuring  float64 `yaml:"measuring" want:"(0,1e12]" doc:"scale of the noise of the observations" source:"published code: 1e-8"`
-	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"least standard deviation of the observations' noise, as a share of each dimension's own"`
+	Diagonal   float64 `yaml:"diagonal" want:"[-10,10]" doc:"prior mean of A, as a multiple of the identity" source:"published code: 0.99"`
+	Dynamics   float64 `yaml:"dynamics" want:"(0,1e12]" doc:"prior variance of [A B b] of a leaf, in units of its noise" source:"published code: 100"`
+	Shrink     float64 `yaml:"shrink" only:"model.kind=trslds" want:"(0,1]" doc:"factor on this variance from a node of the tree to its children" source:"published code, FHN: 0.01"`
+	Noise      float64 `yaml:"noise" want:"(0,1e12]" doc:"scale of the dynamics noise" source:"published code: 1e-8"`
+	Emission   float64 `yaml:"emission" only:"model.observation=linear" want:"(0,1e12]" doc:"prior variance of C and d, in units of the observation noise" source:"published code: 100"`
+	Measuring  float64 `yaml:"measuring" want:"(0,1e12]" doc:"scale of the observation noise" source:"published code: 1e-8"`
+	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"smallest standard deviation of the observation noise, as a share of each dimension's standard deviation"`
 }
 
 // RolloutSettings say how forecasts are made.
 type RolloutSettings struct {
-	Rollout Rollout `yaml:"mean" values:"mode sample" doc:"mean of a forecast: the averaged dynamics of the most likely leaf, or the average of paths with noise" source:"paper: mode"`
+	Rollout Rollout `yaml:"mean" values:"mode sample" doc:"mean of a forecast: the averaged dynamics of the most likely leaf, or the average of noisy paths" source:"paper: mode"`
 }
 
 // DefaultSettings are those of the published experiments on the FitzHugh–Nagumo oscillator.

@@ -13,8 +13,8 @@ import (
 // Anneal is the schedule: first everything learns but the network of the mixing weights, so that the codes have a
 // meaning before that tells them apart; and the reconstruction has less weight while the model is trained.
 type Anneal struct {
-	MixingFrom     uint64  `yaml:"mixing_from" want:"[0,1000000000]" doc:"first update that trains the network of the mixing weights, too" source:"KVAE code: after 10 epochs, of 157 updates each"`
-	Reconstruction float64 `yaml:"reconstruction" want:"(0,1000]" doc:"weight of the reconstruction in training; at validation it is 1" source:"KVAE code: 0.3"`
+	MixingFrom     uint64  `yaml:"mixing_from" want:"[0,1000000000]" doc:"first update that also trains the network of the mixing weights" source:"KVAE code: after 10 epochs, of 157 updates each"`
+	Reconstruction float64 `yaml:"reconstruction" want:"(0,1000]" doc:"weight of the reconstruction in training; it is 1 at validation" source:"KVAE code: 0.3"`
 }
 
 // mixes reports whether step i trains the network of the mixing weights.

@@ -20,12 +20,12 @@ func Family() model.Family {
 // Settings are the keys of the family. The source "KVAE code" is what the authors published for the ball in a box.
 type Settings struct {
 	Latent   int `yaml:"latent" want:"[1,64]" doc:"dimensions of the latent state z" source:"KVAE code: 4"`
-	Code     int `yaml:"code" want:"[0,64]" doc:"dimensions of the code a; 0: 2 for images, and those of the observation, up to 64, for vectors" source:"KVAE code: 2"`
+	Code     int `yaml:"code" want:"[0,64]" doc:"dimensions of the code a; 0: 2 for images, and as many as the observation (at most 64) for vectors" source:"KVAE code: 2"`
 	Switches int `yaml:"switches" want:"[1,4096]" doc:"base systems K" source:"KVAE code: 3"`
 	Units    int `yaml:"units" want:"[1,65536]" doc:"units of the LSTM behind the mixing weights" source:"KVAE code: 50"`
 
-	Convolutions int `yaml:"convolutions" want:"[0,6]" doc:"layers of convolutions that halve an image in the encoder, and of those that double it in the decoder; 0: images are vectors. Vectors have none" source:"KVAE code: 3"`
-	Channels     int `yaml:"channels" want:"[1,4096]" doc:"channels between convolutions" source:"KVAE code: 32"`
+	Convolutions int `yaml:"convolutions" want:"[0,6]" doc:"convolution layers, each of which halves the image in the encoder and doubles it in the decoder; 0: treat images as vectors. Not used for vectors" source:"KVAE code: 3"`
+	Channels     int `yaml:"channels" want:"[1,4096]" doc:"channels of the convolutions" source:"KVAE code: 32"`
 
 	Hidden        int `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers, for vectors"`
 	Blocks        int `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder and decoder, for vectors; 0: one dense layer"`
@@ -34,8 +34,8 @@ type Settings struct {
 	Emission   statespace.Density `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given a"`
 	EmissionSD statespace.SD      `yaml:"emission_sd" values:"state constant" doc:"standard deviation of a Gaussian emission: a function of a, or one learned constant per dimension"`
 
-	TransitionVariance float64 `yaml:"transition_variance" want:"(0,1000000]" doc:"variance Q of a step of the state, in every dimension" source:"KVAE code: 0.08"`
-	CodeVariance       float64 `yaml:"code_variance" want:"(0,1000000]" doc:"variance R of the code given the state, in every dimension, and the largest that the encoder may give it" source:"KVAE code: 0.03"`
+	TransitionVariance float64 `yaml:"transition_variance" want:"(0,1000000]" doc:"variance Q of the state transition, in every dimension" source:"KVAE code: 0.08"`
+	CodeVariance       float64 `yaml:"code_variance" want:"(0,1000000]" doc:"variance R of the code given the state, in every dimension; also the largest variance of the encoder" source:"KVAE code: 0.03"`
 	InitialVariance    float64 `yaml:"initial_variance" want:"(0,1000000]" doc:"variance of the first state, in every dimension" source:"KVAE code: 20"`
 
 	Anneal Anneal `yaml:"anneal" doc:"the stages of training"`

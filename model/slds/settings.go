@@ -21,29 +21,29 @@ func Family() model.Family {
 // Settings are the keys of the family. A source is Becker-Ehmck et al. (2019), or the authors' published code of the
 // predecessor of the model, which settles what the paper leaves open.
 type Settings struct {
-	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic categorical" doc:"distribution of the switch: relaxed categorical, or Gaussian mapped to weights; or no random switch, weights that are a function of the past (an ablation); or discrete, and summed out exactly" source:"paper, section Inference"`
+	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic categorical" doc:"distribution of the switch: concrete (relaxed categorical), normal (Gaussian, mapped to weights), deterministic (weights are a function of the past; an ablation), or categorical (discrete, summed out exactly)" source:"paper, section Inference"`
 	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
 	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
-	Skip                bool                  `yaml:"skip" was:"false" doc:"linear maps beside encoder, initial network and decoder"`
+	Skip                bool                  `yaml:"skip" was:"false" doc:"add linear maps in parallel to encoder, initial network and decoder"`
 	EncoderHidden       int                   `yaml:"encoder_hidden" want:"[0,65536]" doc:"width of the encoder; 0: as hidden"`
-	Measurement         Measurement           `yaml:"measurement" values:"lstm mlp" doc:"what infers the switch: backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
+	Measurement         Measurement           `yaml:"measurement" values:"lstm mlp" doc:"inference of the switch: a backward LSTM over the future, or an MLP on the present (filtering)" source:"paper, section Inference"`
 	MeasurementControls bool                  `yaml:"measurement_controls" doc:"feed the controls to the switch measurement"`
-	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" was:"mlp" doc:"what reads the first observations: one network for all of them, or a network for each and a backward LSTM" source:"paper, appendix Network Architecture: optionally an LSTM"`
-	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"first observations from which the initial state is inferred" source:"paper: 3 or 4"`
+	Initial             statespace.InitialNet `yaml:"initial" values:"mlp lstm" was:"mlp" doc:"network that reads the first observations: one for all of them, or one for each followed by a backward LSTM" source:"paper, appendix Network Architecture: optionally an LSTM"`
+	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"number of first observations from which the initial state is inferred" source:"paper: 3 or 4"`
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
 	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
-	Offset              bool                  `yaml:"offset" was:"false" doc:"base systems with a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
-	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"standard deviations of a normal switch at the first update, of prior, inference and measurement; 0: as the layers are drawn, about 0.7"`
-	Rows                bool                  `yaml:"rows" only:"model.switching=categorical" was:"false" doc:"state and controls decide the next system for each system that is left by itself; else alike for all, beside a matrix of their own"`
-	Preview             bool                  `yaml:"preview" only:"model.switching=categorical" was:"false" doc:"the weights of the systems from which inference proposes a state look at the present observation"`
+	Offset              bool                  `yaml:"offset" was:"false" doc:"give the base systems a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
+	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"initial standard deviations of a normal switch, in prior, inference and measurement; 0: those of random layers, about 0.7"`
+	Rows                bool                  `yaml:"rows" only:"model.switching=categorical" was:"false" doc:"let the effect of state and controls on the next system depend on the current system; if false, it is the same for all, added to a transition matrix"`
+	Preview             bool                  `yaml:"preview" only:"model.switching=categorical" was:"false" doc:"let the mixing weights with which inference proposes a state see the present observation"`
 	Gate                bool                  `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
 	Hard                bool                  `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
 	KLSamples           int                   `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
-	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"added to mixed transition variances" source:"authors' code: 1e-5"`
+	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"constant added to the mixed transition variances" source:"authors' code: 1e-5"`
 
 	Anneal AnnealSettings  `yaml:"anneal" doc:"temperatures and weights of the switches"`
 	Eval   RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
@@ -53,13 +53,13 @@ type Settings struct {
 // powers spread evenly up to that share of the horizon, and the weight of the switch KL.
 type AnnealSettings struct {
 	Posterior float64 `yaml:"posterior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the posterior over switches" source:"paper, appendix table of hyperparameters: 0.67"`
-	Prior     float64 `yaml:"prior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the prior over switches; beside another one of the posterior the switch KL cannot be 0, and the plan says what the least is" source:"paper, appendix table of hyperparameters: 2"`
+	Prior     float64 `yaml:"prior" only:"model.switching=concrete" want:"(0,100]" doc:"final temperature of the prior over switches; if it differs from that of the posterior, the switch KL cannot reach 0, and the plan states its minimum" source:"paper, appendix table of hyperparameters: 2"`
 	Start     float64 `yaml:"start" only:"model.switching=concrete" want:"[1,1000000]" doc:"factor on both temperatures at the first update"`
 	Rate      float64 `yaml:"rate" only:"model.switching=concrete" want:"(0,1]" doc:"factor on the temperatures" source:"paper, appendix table of hyperparameters: 0.95"`
-	Every     uint64  `yaml:"every" only:"model.switching=concrete" want:"[1,1000000000]" doc:"updates between two factors" source:"paper, appendix table of hyperparameters: 100"`
-	Until     float64 `yaml:"until" only:"model.switching=concrete" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the temperatures reach their ends, in even steps of rate; 0: every says when"`
-	KLStart   float64 `yaml:"kl_start" was:"1" want:"[0,1]" doc:"weight of the KL of the latent states in the loss at the first update, which rises to 1 until kl_until"`
-	KLUntil   float64 `yaml:"kl_until" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the weight of the KL of the latent states is 1; 0: from the beginning"`
+	Every     uint64  `yaml:"every" only:"model.switching=concrete" want:"[1,1000000000]" doc:"updates between two multiplications by rate" source:"paper, appendix table of hyperparameters: 100"`
+	Until     float64 `yaml:"until" only:"model.switching=concrete" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the temperatures reach their final values, in evenly spaced multiplications by rate; 0: determined by every"`
+	KLStart   float64 `yaml:"kl_start" was:"1" want:"[0,1]" doc:"weight of the latent-state KL in the loss at the first update; it rises to 1 until kl_until"`
+	KLUntil   float64 `yaml:"kl_until" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the weight of the latent-state KL reaches 1; 0: it is 1 from the start"`
 	KLSwitch  float64 `yaml:"kl_switch" want:"[0,1000]" doc:"weight of the switch KL in the loss" source:"paper, section Training: 0.1"`
 }
 
