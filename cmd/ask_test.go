@@ -165,7 +165,7 @@ func asksEverything(t *testing.T, settings []string) {
 	plan := c.write("plan.csv", "t,"+d.ControlName(0)+"\n1,0.5\n2,0.5\n3,0.5\n")
 	with := c.must("forecast", "own", "--data", one, "--horizon", "3", "--controls", plan)
 	without := c.must("forecast", "own", "--data", one, "--horizon", "3")
-	if with.out == without.out || with.err != "" || !strings.Contains(without.err, "are zero from the end") {
+	if with.out == without.out || with.err != "" || !strings.Contains(without.err, "are zero after the recording") {
 		t.Errorf("controls have no effect, or say so: %q, %q", with.err, without.err)
 	}
 	if r := c.must("predict", "own", "--in", one, "--horizon", "3"); r.out != without.out {

@@ -94,7 +94,7 @@ func TestResume_OtherBits(t *testing.T) {
 		}
 	}
 	edit("beta1: 0.9", "beta1: 0.8")
-	if r := c.run("resume", "a"); r.code != exitData || !strings.Contains(r.err, "a configuration that gives other parameters") || !strings.Contains(r.err, "put "+path+" back") {
+	if r := c.run("resume", "a"); r.code != exitData || !strings.Contains(r.err, "a configuration that gives other parameters") || !strings.Contains(r.err, "restore "+path) {
 		t.Errorf("exit code %d\n%s", r.code, r.err)
 	}
 	if got := c.info("a"); got.State != store.Interrupted || !strings.Contains(got.ExitReason, "a configuration that gives other parameters") {

@@ -53,7 +53,7 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	said("rates", "ls")
 	refused("stop it, and extend it then", "extend", "rates", "--trials", "3")
 
-	said("sweep rates pauses: ", "pause", "rates")
+	said("sweep rates is paused: ", "pause", "rates")
 	journalHas := func(order string) {
 		t.Helper()
 		records, err := os.ReadFile(filepath.Join(dir, "rates", "journal.jsonl"))
@@ -62,12 +62,12 @@ func TestSweep_OverTheBroker(t *testing.T) {
 		}
 	}
 	journalHas(`"order":"pause"`)
-	said("sweep rates goes on: ", "resume", "rates")
+	said("sweep rates continues: ", "resume", "rates")
 	journalHas(`"order":"run"`)
 	said("sweep rates is stopped: ", "stop", "rates")
 	said("interrupted", "ls")
 	refused("not under way", "pause", "rates")
-	said("goes on", "resume", "rates")
+	said("continues", "resume", "rates")
 	c.hire(2)
 	lead.says("sweep done")
 	said("done", "ls")
@@ -153,8 +153,8 @@ func TestSweep_WithKeys(t *testing.T) {
 	for _, step := range []struct{ line, want string }{
 		{"submit " + file, "it is under way"},
 		{"show rates", "/6 trials"},
-		{"pause rates", "sweep rates pauses"},
-		{"resume rates", "sweep rates goes on"},
+		{"pause rates", "sweep rates is paused"},
+		{"resume rates", "sweep rates continues"},
 		{"stop rates", "sweep rates is stopped"},
 		{"ls", "interrupted"},
 		{"extend rates --trials 3", "3 more trials"},

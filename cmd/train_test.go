@@ -142,7 +142,7 @@ func TestResume_SameBitsAsWithoutTheInterruption(t *testing.T) {
 	if r.code != exitInterrupted {
 		t.Fatalf("exit code %d, want %d\n%s", r.code, exitInterrupted, r.err)
 	}
-	for _, want := range []string{"finishing the step, writing a checkpoint; press again to abort", "is interrupted, with a checkpoint of step", "switchyard resume halves"} {
+	for _, want := range []string{"finishing the step and writing a checkpoint; press again to abort", "is interrupted, with a checkpoint of step", "switchyard resume halves"} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("stderr lacks %q:\n%s", want, r.err)
 		}
