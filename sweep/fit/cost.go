@@ -3,7 +3,7 @@ package fit
 import "math"
 
 // The model of costs, in seconds of one core. It is fixed, not measured, so that a plan is the same on every machine:
-// a slow machine takes longer than its budget, and does the same. The figures are those of docs/results/own-data.md.
+// a slow machine takes longer than its budget, and does the same. The figures are round, and rather too high.
 const (
 	trialSeconds   = 0.25  // a candidate beside its training: its run, its predictions of the validation part
 	flopsPerSecond = 6e9   // of an update
