@@ -42,6 +42,7 @@ var readmeLines = []readmeLine{
 
 	{line: "switchyard data generate fhn --episodes 50 --length 200 --out my.npz", check: (*newcomer).run, more: " --episodes 20 --length 100"},
 	{line: "switchyard data info my.npz", check: (*newcomer).run, want: []string{`switchyard train files env\.files=my\.npz env\.window=50`}},
+	{line: "switchyard fit my.npz --name chosen", check: (*newcomer).run, more: " --budget 1s --families naive", want: []string{"the last value is the model", "runs/chosen"}},
 	{line: "switchyard train files env.files=my.npz model.switching=categorical train.steps=3000 --name mine", check: (*newcomer).run, more: " train.steps=10 model.hidden=16 model.blocks=0 model.switches=3", want: []string{"runs/mine: 10 steps"}},
 	{line: "switchyard forecast mine --horizon 20 --out next.npz,next.svg", check: (*newcomer).run, want: []string{`forecast of .*, 20 steps`, `wrote +next\.svg`}},
 	{line: "switchyard segment mine --out regimes.npz,regimes.svg", check: (*newcomer).run, want: []string{"time constant", `wrote +regimes\.npz`}},
