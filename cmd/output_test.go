@@ -25,6 +25,7 @@ func writeFile(t *testing.T, path, text string) {
 // elsewhereJSON are commands whose --json another test reads, by its name.
 var elsewhereJSON = map[string]string{
 	"switchyard chaos":         "TestChaos_SameBits",
+	"switchyard fit":           "TestFit_FromFileToForecast",
 	"switchyard bench sweep":   "TestBench_Sweep",
 	"switchyard runs stop":     "TestJSON_AtACoordinator",
 	"switchyard submit":        "TestJSON_AtACoordinator",
