@@ -40,6 +40,7 @@ type app struct {
 	asJSON    bool // --json of the command
 
 	leftovers leftovers // of work that may be ended at any time
+	watch     watch     // hands signals to the work under way
 }
 
 // Environment variables that are not keys of the configuration.

@@ -69,7 +69,7 @@ func (a *app) serveBroker(flags brokerFlags) error {
 			return errors.Join(err, retire(b))
 		}
 	}
-	err = a.untilInterrupted(a.err, "letting the clients go", func(ctx context.Context) error {
+	err = a.untilSignal(a.err, "letting the clients go", func(ctx context.Context) error {
 		if flags.join.listen != "" {
 			go b.Follow(ctx)
 		}

@@ -232,7 +232,7 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 		app: a, flags: flags, config: resolved.Config, folder: folder, screen: screen,
 		log: a.logger(screen, hclog.Warn),
 	}
-	err = a.untilInterrupted(screen, "ending all processes", job.run)
+	err = a.untilSaved(screen, "ending all processes", job.run)
 	screen.Finish()
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted: nothing was compared")

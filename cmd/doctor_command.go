@@ -135,7 +135,7 @@ func (a *app) checkBroker(link connection) []bench.Finding {
 	}
 	defer bus.Close()
 	var coordinator bench.Finding
-	err = a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+	err = a.untilSignal(a.err, "stopping", func(ctx context.Context) error {
 		if err := reach(ctx, bus, link.url); err != nil {
 			return err
 		}

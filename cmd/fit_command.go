@@ -148,7 +148,7 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 	if !a.quiet {
 		fmt.Fprint(flags.screen, fitPlan(f), "\n")
 	}
-	err = a.untilInterrupted(flags.screen, "writing checkpoints of the candidates under way",
+	err = a.untilSaved(flags.screen, "writing checkpoints of the candidates under way",
 		func(ctx context.Context) error {
 			defer flags.screen.Finish()
 			return f.Try(ctx, fit.Place{

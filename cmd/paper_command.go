@@ -145,7 +145,7 @@ func (a *app) paper(f paperFlags) error {
 	if f.asIs {
 		return a.writePaper(plan, s, f, began)
 	}
-	err = a.untilInterrupted(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
+	err = a.untilSaved(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
 		defer screen.Finish()
 		costs, left, err := a.estimate(ctx, s, plan)
 		if err == nil && f.dry && a.asJSON {
@@ -296,7 +296,7 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 		}
 		list = append(list, paper.Run{Info: info, Overrides: strings.Fields(string(overrides))})
 	}
-	err := a.untilInterrupted(a.err, "finishing the measurement", func(ctx context.Context) error {
+	err := a.untilSignal(a.err, "ending the measurement", func(ctx context.Context) error {
 		for _, name := range names {
 			for _, p := range protocols {
 				if _, err := os.Stat(filepath.Join(a.runsDir, name, "tables", p+".json")); err == nil || ctx.Err() != nil {

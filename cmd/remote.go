@@ -35,7 +35,7 @@ func (a *app) askUntil(link connection, ending string, do func(ctx context.Conte
 		return err
 	}
 	defer bus.Close()
-	return a.untilInterrupted(a.err, ending, func(ctx context.Context) error {
+	return a.untilSignal(a.err, ending, func(ctx context.Context) error {
 		if err := reach(ctx, bus, link.url); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (a *app) run(arguments []string) int {
 	addCompletion(root)
 	addHelp(root)
 	setWidth(root)
-	err := root.Execute()
+	err := a.endable(root.Execute)
 	if err != nil {
 		a.complain(err)
 	}

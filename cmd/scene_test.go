@@ -101,7 +101,8 @@ var sceneLines = []string{
 	"man --out man1",
 }
 
-// TestEveryCommand runs every line twice: once as a program does, with --json, and once as on a terminal of 80 columns.
+// TestEveryCommand runs every line three times: as a program does, with --json, as on a terminal of 80 columns, and with a
+// signal while it is under way.
 func TestEveryCommand(t *testing.T) {
 	made := t.TempDir()
 	t.Chdir(made)
@@ -139,6 +140,7 @@ func TestEveryCommand(t *testing.T) {
 			fits(t, line, r.err)
 		}
 	})
+	t.Run("signal", func(t *testing.T) { signalsEnd(t, copied(t, made)) })
 }
 
 // commandOf is the path of the command of a line.

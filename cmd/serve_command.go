@@ -70,7 +70,7 @@ func (a *app) serve(flags webFlags, sweepsDir string) error {
 	if err := a.printf("page of the runs in %s: %s\n", a.runsDir, server.URL()); err != nil {
 		return err
 	}
-	return a.untilInterrupted(a.err, "closing the page", server.Serve)
+	return a.untilSignal(a.err, "closing the page", server.Serve)
 }
 
 // modelFlags say which model is served, and to how many.
@@ -106,7 +106,7 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 			return err
 		}
 	}
-	return a.untilInterrupted(a.err, "closing the service", func(ctx context.Context) error {
+	return a.untilSignal(a.err, "closing the service", func(ctx context.Context) error {
 		if f.connection.url != "" {
 			bus, err := f.connection.connect("model "+f.run, a.logger(a.err, hclog.Info))
 			if err != nil {

@@ -178,7 +178,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	if err != nil {
 		return err
 	}
-	err = a.untilInterrupted(screen, "writing checkpoints of the trials under way",
+	err = a.untilSaved(screen, "writing checkpoints of the trials under way",
 		func(interrupted context.Context) error {
 			defer screen.Finish()
 			return h.lead(interrupted, page)

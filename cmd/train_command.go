@@ -252,7 +252,7 @@ func (a *app) lead(t *training, run *store.Run) error {
 		s.Opened = t.page.opened(run.Name())
 	}
 	began := time.Now()
-	err := a.untilInterrupted(t.screen, "finishing the step and writing a checkpoint", func(ctx context.Context) error {
+	err := a.untilSaved(t.screen, "finishing the step and writing a checkpoint", func(ctx context.Context) error {
 		defer t.screen.Finish()
 		return t.page.serve(ctx, func(ctx context.Context) error { return s.Train(ctx, run, a.progress(t.screen, s.Log)) })
 	})
@@ -376,7 +376,7 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 	next := [][]string{{"runs", "show", run.Name()}}
 	learns := learningPreset(p.Config.Preset)
 	if trained.Usual(p.Config) {
-		err := a.untilInterrupted(a.err, "finishing the evaluation", func(context.Context) error {
+		err := a.untilSignal(a.err, "ending the evaluation", func(context.Context) error {
 			var err error
 			e, err = a.evaluateRun(run.Name(), trained.Best, eval.Question{})
 			return err

@@ -420,7 +420,7 @@ func TestTrain_JSONLogIsJSON(t *testing.T) {
 	}
 }
 
-func TestUntilInterrupted(t *testing.T) {
+func TestUntilSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		signals := make(chan os.Signal, 2)
@@ -431,7 +431,7 @@ func TestUntilInterrupted(t *testing.T) {
 		signals <- os.Interrupt
 		signals <- os.Interrupt // the same, to the group of the process
 		time.AfterFunc(2*sameSignal, func() { signals <- os.Interrupt })
-		err := a.untilInterrupted(&said, "finishing", func(context.Context) error {
+		err := a.untilSaved(&said, "finishing", func(context.Context) error {
 			close(started)
 			<-release // deaf to its context
 			return nil
@@ -443,7 +443,7 @@ func TestUntilInterrupted(t *testing.T) {
 
 		signals <- os.Interrupt
 		signals <- os.Interrupt
-		err = a.untilInterrupted(&said, "finishing", func(ctx context.Context) error {
+		err = a.untilSaved(&said, "finishing", func(ctx context.Context) error {
 			<-ctx.Done()
 			for len(signals) > 0 {
 				time.Sleep(time.Millisecond)

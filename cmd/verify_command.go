@@ -36,7 +36,7 @@ in whole rounds.`,
 				return config.Usagef("--workers %d: at least one is needed", workers)
 			}
 			var v *lead.Verdict
-			err := a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+			err := a.untilSignal(a.err, "stopping", func(ctx context.Context) error {
 				r, err := lead.Open(a.kinds, a.runsDir, args[0])
 				if err != nil {
 					return a.missingRun(err)
@@ -160,7 +160,7 @@ the worker whose results differ from what this machine computes.`,
 }
 
 func (a *app) diff(nameA, nameB string, workers int) (d *lead.Comparison, err error) {
-	err = a.untilInterrupted(a.err, "stopping", func(ctx context.Context) error {
+	err = a.untilSignal(a.err, "stopping", func(ctx context.Context) error {
 		ra, err := lead.Open(a.kinds, a.runsDir, nameA)
 		if err != nil {
 			return a.missingRun(err)

@@ -153,7 +153,7 @@ func (a *app) work(flags workerFlags) error {
 		log.Info("the worker carries a server", "routes", flags.own.Routes(), "clients", flags.own.URL(), "keys",
 			flags.serve.keys != "")
 	}
-	return a.untilInterrupted(a.err, "handing back what is computed", func(ctx context.Context) error {
+	return a.untilSignal(a.err, "handing back what is computed", func(ctx context.Context) error {
 		if flags.own != nil {
 			go flags.own.Follow(ctx)
 			go cutOffWith(ctx, faults, flags.own, log)

@@ -160,8 +160,15 @@ func (s *Study) one(ctx context.Context, i int, b *board) error {
 			return nil
 		}
 		b.measuring(i, p)
-		if err := s.measure(t, p); err != nil {
-			return err
+		measured := make(chan error, 1)
+		go func() { measured <- s.measure(t, p) }()
+		select {
+		case err := <-measured:
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done(): // a measurement is not waited for: the next call makes it anew
+			return nil
 		}
 	}
 	return s.keep(t)

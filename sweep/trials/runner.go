@@ -102,7 +102,21 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	if err != nil {
 		return sweep.Result{}, ending(err, order.Name)
 	}
-	return r.measure(order, info, l.Step)
+	type measured struct {
+		result sweep.Result
+		err    error
+	}
+	done := make(chan measured, 1)
+	go func() {
+		result, err := r.measure(order, info, l.Step)
+		done <- measured{result, err}
+	}()
+	select {
+	case m := <-done:
+		return m.result, m.err
+	case <-ctx.Done(): // a measurement is not waited for: the sweep makes it anew when it goes on
+		return sweep.Result{}, sweep.ErrInterrupted
+	}
 }
 
 // ending is what the end of a run before its rung means to the sweep.

@@ -1,0 +1,195 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+// errAborted is returned when the user did not wait for the end of the work.
+var errAborted = errors.New("aborted")
+
+// sameSignal is the time within which a second signal counts as the first. A program that ends others, such as timeout,
+// signals the process and then its process group.
+const sameSignal = 200 * time.Millisecond
+
+// grace is the time that work has to end after a signal, if it leaves nothing that is worth a wait.
+const grace = 800 * time.Millisecond
+
+// untilSaved runs work that writes a checkpoint when its context ends, however long its step takes. The first signal
+// ends the context, and a line says what happens next. The second signal returns errAborted without waiting.
+func (a *app) untilSaved(to io.Writer, what string, work func(context.Context) error) error {
+	return a.untilInterrupted(to, what, nil, work)
+}
+
+// untilSignal runs work that a signal ends within a second: the signal ends the context of the work, a line says what
+// happens, and what has not ended then is left as it is, with errAborted.
+func (a *app) untilSignal(to io.Writer, what string, work func(context.Context) error) error {
+	return a.untilInterrupted(to, what, time.After, work)
+}
+
+// untilInterrupted is untilSaved, or untilSignal if there is a timer.
+func (a *app) untilInterrupted(to io.Writer, what string, timer func(time.Duration) <-chan time.Time,
+	work func(context.Context) error,
+) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals, release := a.watch.claim()
+	defer release()
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	var asked time.Time
+	var over <-chan time.Time
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-over:
+			return errAborted
+		case <-signals:
+		case <-a.signals:
+		}
+		switch {
+		case asked.IsZero():
+			asked = time.Now()
+			cancel()
+			if timer != nil {
+				over = timer(grace)
+			}
+			a.announceInterrupt(to, what, timer == nil)
+		case time.Since(asked) >= sameSignal:
+			return errAborted
+		}
+	}
+}
+
+// watch hands signals to the work that waits for them. While no work does, a signal ends the command at once.
+type watch struct {
+	mu      sync.Mutex
+	waiting []chan os.Signal // the innermost work last
+}
+
+// claim returns a channel that gets the signals from now on, until release is called.
+func (w *watch) claim() (signals <-chan os.Signal, release func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mine := make(chan os.Signal, 2)
+	w.waiting = append(w.waiting, mine)
+	return mine, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.waiting = slices.DeleteFunc(w.waiting, func(c chan os.Signal) bool { return c == mine })
+	}
+}
+
+// forward hands a signal to the innermost work, and reports whether there is any.
+func (w *watch) forward(s os.Signal) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return false
+	}
+	select {
+	case w.waiting[len(w.waiting)-1] <- s:
+	default: // it has two already
+	}
+	return true
+}
+
+// endable runs a command. A signal that no work of the command waits for ends it at once, whatever it does: it may wait
+// for a file, for a program that reads its output, or for an answer.
+func (a *app) endable(command func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- command() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case s := <-a.signals:
+			if !a.watch.forward(s) {
+				return errors.Join(errSignal, a.leftovers.remove())
+			}
+		}
+	}
+}
+
+// announceInterrupt writes what happens after a signal; if the log has records, it is a record.
+func (a *app) announceInterrupt(to io.Writer, what string, patient bool) {
+	switch {
+	case a.logFormat == "json" && patient:
+		a.logger(to, hclog.Info).Info(what, "next", "signal again to abort")
+	case a.logFormat == "json":
+		a.logger(to, hclog.Info).Info(what)
+	case patient:
+		fmt.Fprintf(to, "%s; press again to abort\n", what)
+	default:
+		fmt.Fprintln(to, what)
+	}
+}
+
+// errSignal is returned when the user ended a command that does nothing which could be lost.
+var errSignal = errors.New("interrupted")
+
+// errInterrupted is returned when the user ended work that leaves nothing behind.
+var errInterrupted = errors.New("interrupted: nothing was written")
+
+// leftovers are the files and folders that exist only while work is done.
+type leftovers struct {
+	mu    sync.Mutex
+	paths map[string]bool
+	over  bool // the work was interrupted: nothing may be made any more
+}
+
+// add notes a path before it is made, and returns the function that forgets it. It returns an error after an
+// interruption.
+func (l *leftovers) add(path string) (forget func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return nil, errInterrupted
+	}
+	if l.paths == nil {
+		l.paths = map[string]bool{}
+	}
+	l.paths[path] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.paths, path)
+	}, nil
+}
+
+// remove removes what the interrupted work would leave behind.
+func (l *leftovers) remove() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	var all []error
+	for path := range l.paths {
+		all = append(all, os.RemoveAll(path))
+	}
+	return errors.Join(all...)
+}
+
+// atOnce runs work that may be ended at any time: the first signal ends it, and removes what it would leave behind. The
+// work itself goes on until the process ends.
+func (a *app) atOnce(work func() error) error {
+	signals, release := a.watch.claim()
+	defer release()
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	select {
+	case err := <-done:
+		return err
+	case <-signals:
+	case <-a.signals:
+	}
+	return errors.Join(errInterrupted, a.leftovers.remove())
+}
