@@ -145,18 +145,20 @@ func (a *app) paper(f paperFlags) error {
 	if f.asIs {
 		return a.writePaper(plan, s, f, began)
 	}
+	left := 0
 	err = a.untilSaved(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
 		defer screen.Finish()
-		costs, left, err := a.estimate(ctx, s, plan)
-		if err == nil && f.dry && a.asJSON {
-			err = a.printJSON(paperPlan{string(plan.Size), len(plan.Trials), left, s.RunsDir})
-		}
-		if err != nil || f.dry {
+		var costs []float64
+		var err error
+		if costs, left, err = a.estimate(ctx, s, plan); err != nil || f.dry {
 			return err
 		}
 		s.Show = func(p paper.Progress) { screen.Status(p.Line(lineWidth(screen))) }
 		return s.Run(ctx, costs)
 	})
+	if err == nil && f.dry && a.asJSON {
+		return a.printJSON(paperPlan{string(plan.Size), len(plan.Trials), left, s.RunsDir})
+	}
 	switch {
 	case errors.Is(err, context.Canceled):
 		return config.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted),

@@ -54,7 +54,6 @@ func (a *app) untilInterrupted(to io.Writer, what string, timer func(time.Durati
 		case <-over:
 			return errAborted
 		case <-signals:
-		case <-a.signals:
 		}
 		switch {
 		case asked.IsZero():
@@ -189,7 +188,6 @@ func (a *app) atOnce(work func() error) error {
 	case err := <-done:
 		return err
 	case <-signals:
-	case <-a.signals:
 	}
 	return errors.Join(errInterrupted, a.leftovers.remove())
 }

@@ -94,7 +94,9 @@ func silent(t *testing.T) (url string, accepted <-chan struct{}) {
 var moreLines = []string{
 	"config schema", "help", "completion bash", "completion zsh", "completion fish", "completion powershell",
 	"broker --listen 127.0.0.1:0", "serve --web 127.0.0.1:0", "serve --model own --web 127.0.0.1:0",
-	"runs prune --older-than 0.0000001h", "data info -", "data show -", "data convert - piped.npz", "bench sweep --trials 2",
+	"runs prune --older-than 0.0000001h", "data info -", "data show -", "data convert - piped.npz",
+	"bench sweep --preset noise/smoke --workers 1 --trials 2 --steps 9 --shard 1ms --stop none",
+	"fit data --dry-run",
 }
 
 // waitingLines wait for a broker that never answers.

@@ -428,10 +428,17 @@ func TestUntilSaved(t *testing.T) {
 		var said buffer
 		started, release := make(chan struct{}), make(chan struct{})
 		defer close(release)
-		signals <- os.Interrupt
-		signals <- os.Interrupt // the same, to the group of the process
-		time.AfterFunc(2*sameSignal, func() { signals <- os.Interrupt })
-		err := a.untilSaved(&said, "finishing", func(context.Context) error {
+		go func() {
+			<-started
+			signals <- os.Interrupt
+			signals <- os.Interrupt // the same, to the group of the process
+			time.Sleep(2 * sameSignal)
+			signals <- os.Interrupt
+		}()
+		until := func(work func(context.Context) error) error {
+			return a.endable(func() error { return a.untilSaved(&said, "finishing", work) })
+		}
+		err := until(func(context.Context) error {
 			close(started)
 			<-release // deaf to its context
 			return nil
@@ -439,15 +446,11 @@ func TestUntilSaved(t *testing.T) {
 		if !errors.Is(err, errAborted) || exitCode(err) != exitFailed || said.String() != "finishing; press again to abort\n" {
 			t.Errorf("got %v, said %q", err, said.String())
 		}
-		<-started
 
-		signals <- os.Interrupt
-		signals <- os.Interrupt
-		err = a.untilSaved(&said, "finishing", func(ctx context.Context) error {
+		err = until(func(ctx context.Context) error {
+			signals <- os.Interrupt
+			signals <- os.Interrupt
 			<-ctx.Done()
-			for len(signals) > 0 {
-				time.Sleep(time.Millisecond)
-			}
 			return coordinator.ErrInterrupted
 		})
 		if exitCode(err) != exitInterrupted {
