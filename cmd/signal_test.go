@@ -130,7 +130,7 @@ func signalsEnd(t *testing.T, s *scene) {
 		}
 	}
 	for _, path := range leaves() {
-		if !seen[path] && path != "switchyard chaos" { // TestChaos_Signal starts its processes
+		if !seen[path] && path != "switchyard chaos" { // it runs the built binary, not this process
 			t.Errorf("no test sends a signal to %s", path)
 		}
 	}
