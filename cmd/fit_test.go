@@ -46,7 +46,7 @@ func TestFit_FromFileToForecast(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	data, sweeps := writeMonths(t, 120), filepath.Join(c.dir, "sweeps")
-	line := []string{"fit", data, "--families", "arhmm", "--budget", "12s", "--sweeps-dir", sweeps, "--horizon", "6", "--seed", "1"}
+	line := []string{"fit", data, "--families", "arhmm", "--budget", "4s", "--sweeps-dir", sweeps, "--horizon", "6", "--seed", "1"}
 	fit := func(name, workers string) fitted {
 		var f fitted
 		out := c.must(append(line, "--name", name, "--workers", workers, "--json", "--quiet")...).out
