@@ -270,13 +270,22 @@ func TestToken_IsAskedFor(t *testing.T) {
 	if status := ask(t, "GET", url+"/healthz", "", nil); status != 200 {
 		t.Errorf("health: status %d", status)
 	}
-	r, _ := http.NewRequestWithContext(t.Context(), "GET", url+"/v1/model", nil)
-	r.Header.Set("Authorization", "Bearer a-token-of-some-length")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
+	with := func(authorization string) *http.Response {
+		r, _ := http.NewRequestWithContext(t.Context(), "GET", url+"/v1/model", nil)
+		r.Header.Set("Authorization", authorization)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = answer.Body.Close() })
+		return answer
 	}
-	defer answer.Body.Close()
+	for _, wrong := range []string{"Bearer a-token-of-some-lengtH", "Bearer ", "Bearer", "Basic a-token-of-some-length"} {
+		if answer := with(wrong); answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%q: status %d", wrong, answer.StatusCode)
+		}
+	}
+	answer := with("Bearer a-token-of-some-length")
 	var d Description
 	if err := json.NewDecoder(answer.Body).Decode(&d); err != nil || d.Family != "slds" || !d.Incremental || d.NX != 2 {
 		t.Errorf("got %+v, %v", d, err)
