@@ -74,7 +74,7 @@ watchdog=$!
 readme() {
 	local line=$1 words
 	shift
-	grep -qxF "$line" README.md || fail "the README has no line: $line"
+	grep -qE "^$line( +#.*)?\$" README.md || fail "the README has no line: $line"
 	read -ra words <<<"$line"
 	compose "${words[2]}" "$@" "${words[@]:3}"
 }
