@@ -288,14 +288,7 @@ func (a *app) family(name string) (suggest.Family, error) {
 		}
 		return suggest.Family{}, config.Hint(config.Usagef("--model %s: there is no such family of models", name), "%s", hint)
 	}
-	return suggest.Family{Name: name, Has: func(key string) bool {
-		for _, k := range a.kinds.Keys() {
-			if k.Path == key {
-				return len(k.Kinds) == 0 || slices.Contains(k.Kinds, "model.kind="+name)
-			}
-		}
-		return false
-	}}, nil
+	return suggest.Family{Name: name, Has: func(key string) bool { return a.kinds.Has(key, "model.kind="+name) }}, nil
 }
 
 // families are the names of the families of models.

@@ -195,6 +195,13 @@ func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
 // Keys lists every key of any configuration. Callers must not change the list.
 func (k *Kinds) Keys() []Key { return k.keys }
 
+// Has reports whether there is a key for a kind, such as model.kind=slds.
+func (k *Kinds) Has(path, kind string) bool {
+	return slices.ContainsFunc(k.keys, func(key Key) bool {
+		return key.Path == path && (len(key.Kinds) == 0 || slices.Contains(key.Kinds, kind))
+	})
+}
+
 // Sections lists every section of any configuration. Callers must not change the list.
 func (k *Kinds) Sections() []Section { return k.sections }
 

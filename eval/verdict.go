@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Standing is how a model stands beside a baseline that predicted the same.
@@ -69,10 +71,7 @@ func (r RecordedReport) Verdict() string {
 	if !ok {
 		return "There is no simple rule to compare with."
 	}
-	ahead := fmt.Sprintf("%d step", r.Horizon)
-	if r.Horizon > 1 {
-		ahead += "s"
-	}
+	ahead := terminal.Count(r.Horizon, "step")
 	text := fmt.Sprintf("Predicts %s ahead with %s of the error of the best simple rule (%s): %s", ahead,
 		Ratio(rule.Ratio), rule.Name, rule.Standing())
 	switch spans := rule.spans(); {

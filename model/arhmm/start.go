@@ -54,21 +54,12 @@ func (w window) missed(d dims, p params, k int) float64 {
 	return max(total, 0) / w.n[0]
 }
 
-// fitTo fits regime k to windows.
+// fitTo fits regime k to windows; it stays if there are none.
 func (c *chain) fitTo(p params, k int, windows []window) error {
-	var list []moments
-	for _, w := range windows {
-		list = append(list, w.moments)
-	}
-	return c.fitAll(p, k, list)
-}
-
-// fitAll fits regime k to the sum of moments; it stays if there are none.
-func (c *chain) fitAll(p params, k int, list []moments) error {
 	one := c.dims
 	one.K = 1
 	all := newMoments(one)
-	for _, m := range list {
+	for _, m := range windows {
 		for i, part := range [][]float64{m.n, m.ff, m.xf, m.xx} {
 			matrix.AddScaled([][]float64{all.n, all.ff, all.xf, all.xx}[i], 1, part)
 		}
@@ -148,7 +139,7 @@ func (c *chain) settle(p params, windows []window) error {
 	const rounds = 10
 	system := make([]int, len(windows)) // of each window
 	for round := range rounds {
-		own, moved := make([][]moments, c.dims.K), round == 0
+		own, moved := make([][]window, c.dims.K), round == 0
 		for i, w := range windows {
 			best, least := 0, w.missed(c.dims, p, 0)
 			for k := 1; k < c.dims.K; k++ {
@@ -158,13 +149,13 @@ func (c *chain) settle(p params, windows []window) error {
 			}
 			moved = moved || best != system[i]
 			system[i] = best
-			own[best] = append(own[best], w.moments)
+			own[best] = append(own[best], w)
 		}
 		if !moved {
 			return nil // the systems would be the same once more
 		}
 		for k, list := range own {
-			if err := c.fitAll(p, k, list); err != nil {
+			if err := c.fitTo(p, k, list); err != nil {
 				return err
 			}
 		}

@@ -3,7 +3,6 @@ package fit
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -154,6 +153,9 @@ func (p *Plan) networks(d *data) ([]Candidate, error) {
 			families = append(families, f)
 		}
 	}
+	if p.Request.Families != nil { // nothing is prepared that is not tried
+		families = slices.DeleteFunc(families, func(f string) bool { return !slices.Contains(p.Request.Families, f) })
+	}
 	transform := ""
 	if n := len(p.facts.transforms); n > 0 {
 		transform = p.facts.transforms[min(1, n-1)]
@@ -204,13 +206,4 @@ func (p *Plan) updateSeconds(c Candidate) (float64, error) {
 		return 0, err
 	}
 	return plan.FLOPs/flopsPerSecond + updateSeconds, nil
-}
-
-// keys of what is trained by updates.
-func steps(n uint64) []string { return []string{fmt.Sprintf("train.steps=%d", n)} }
-
-// family is the family that the settings of a trial name.
-func family(settings []string) string {
-	v, _ := valueOf(settings, "model.kind")
-	return strings.TrimSpace(v)
 }

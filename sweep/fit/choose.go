@@ -45,7 +45,8 @@ func tried(s *sweep.State) []Tried {
 
 // candidateOf is the candidate with such settings.
 func candidateOf(settings []string) Candidate {
-	c := Candidate{Family: family(settings), Settings: settings}
+	family, _ := valueOf(settings, "model.kind")
+	c := Candidate{Family: family, Settings: settings}
 	switches, _ := valueOf(settings, "model.switches")
 	c.Simple = c.Family == "naive" || c.Family == "arhmm" && switches == "1"
 	return c

@@ -1,6 +1,9 @@
 package fit
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // The model of costs, in seconds of one core. It is fixed, not measured, so that a plan is the same on every machine:
 // a slow machine takes longer than its budget, and does the same. The figures are round, and rather too high.
@@ -26,6 +29,10 @@ func (p *Plan) em(switches, order, chains, sweeps int) float64 {
 // with updates and the further seeds of one of them.
 func (p *Plan) pay(all []Candidate) {
 	budget := p.Request.Budget.Seconds() * float64(max(p.Request.Workers, 1))
+	leave := func(c Candidate) {
+		c.Why = "the budget does not pay for it"
+		p.Left = append(p.Left, c)
+	}
 	var networks []Candidate
 	last := 0.0
 	for i, c := range all {
@@ -34,8 +41,7 @@ func (p *Plan) pay(all []Candidate) {
 			continue
 		}
 		if i > 0 && p.Seconds+c.Seconds*(1+further) > budget/2 {
-			c.Why = "the budget does not pay for it"
-			p.Left = append(p.Left, c)
+			leave(c)
 			continue
 		}
 		p.Candidates = append(p.Candidates, c)
@@ -45,20 +51,17 @@ func (p *Plan) pay(all []Candidate) {
 	for n := len(networks); n > 0; n-- {
 		share := (budget - p.Seconds) / float64(n+further)
 		if updates(share, networks[n-1].update) == 0 {
-			c := networks[n-1]
-			c.Why = "the budget does not pay for it"
-			p.Left = append(p.Left, c)
+			leave(networks[n-1])
 			continue
 		}
 		spent := 0.0
 		for _, c := range networks[:n] {
 			u := updates(share, c.update)
 			if u == 0 {
-				c.Why = "the budget does not pay for it"
-				p.Left = append(p.Left, c)
+				leave(c)
 				continue
 			}
-			c.Settings = override(c.Settings, steps(u))
+			c.Settings = override(c.Settings, []string{fmt.Sprintf("train.steps=%d", u)})
 			c.Seconds = trialSeconds + float64(u)*c.update
 			spent += c.Seconds
 			last = max(last, c.Seconds*further)

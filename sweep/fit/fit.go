@@ -32,7 +32,11 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	if err := f.free(runsDir); err != nil {
 		return nil, err
 	}
-	rec, err := r.record()
+	d, err := r.read()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := r.record(d.set)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	if f.Begun = found; found {
 		r.Workers = old.Workers
 	}
-	if f.Plan, err = r.Plan(); err != nil {
+	if f.Plan, err = r.plan(d); err != nil {
 		return nil, err
 	}
 	text := f.Plan.spec()

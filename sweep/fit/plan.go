@@ -35,11 +35,9 @@ type Plan struct {
 // facts are what candidates depend on.
 type facts struct {
 	d, du      int // channels and controls
-	values     int // observed in the training part
 	steps      int // of the training part
 	longest    int // of its recordings
 	held       int // of the recordings of the validation part, the longest
-	recordings int // of the training part
 	season     int // 0: none
 	order      int // of the autoregression of least AIC
 	horizon    int
@@ -53,6 +51,11 @@ func (r *Request) Plan() (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.plan(d)
+}
+
+// plan is Plan for files that have been read.
+func (r *Request) plan(d *data) (*Plan, error) {
 	c, recordings, err := r.base(d.common)
 	if err != nil {
 		return nil, err
@@ -98,7 +101,6 @@ func (r *Request) base(common []string) (config.Config, *eval.Recordings, error)
 func factsOf(c config.Config, r *eval.Recordings) facts {
 	f := facts{
 		d: r.Set.Spec.Observation, du: r.Set.Spec.Control, season: r.Season(), order: r.Order(), images: r.Set.Images(),
-		recordings: len(r.Split.Training), values: r.Set.Observed(r.Split.Training...),
 	}
 	for _, i := range r.Split.Training {
 		f.steps += r.Set.Episodes[i].T

@@ -3,8 +3,7 @@ package fit
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+	"math"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/sweep"
@@ -59,7 +58,7 @@ func (f *Fit) regimes(c *chosen, s *sweep.State, seed uint64) (*Regimes, error) 
 	r.ARI /= float64(max(pairs, 1))
 	r.count(all, m)
 	r.Stable = pairs > 0 && r.ARI >= stable && r.Count > 1
-	ari := strings.TrimPrefix(strconv.FormatFloat(r.ARI, 'f', 2, 64), "0")
+	ari := eval.Ratio(eval.Estimate{Value: r.ARI, SE: math.NaN()})
 	switch {
 	case r.Count < 2:
 		r.Text = "no regimes: one holds all of the time"

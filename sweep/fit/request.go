@@ -85,31 +85,14 @@ func (r *Request) read() (*data, error) {
 func (r *Request) suggested(family string, paths []string, d *data) (g suggest.Suggestion, own []string) {
 	how := d.how
 	how.Transform = r.Read.Transform
-	g = suggest.For(suggest.Family{Name: family, Has: func(key string) bool { return has(r.Kinds, family, key) }}, paths,
-		how, d.set)
+	has := func(key string) bool { return r.Kinds.Has(key, "model.kind="+family) }
+	g = suggest.For(suggest.Family{Name: family, Has: has}, paths, how, d.set)
 	for _, s := range g.Settings {
 		if strings.HasPrefix(s, "model.") && !strings.HasPrefix(s, "model.kind=") || strings.HasPrefix(s, "train.") {
 			own = append(own, s)
 		}
 	}
 	return g, own
-}
-
-// has reports whether a family has a key.
-func has(kinds *config.Kinds, family, key string) bool {
-	for _, k := range kinds.Keys() {
-		if k.Path == key {
-			if len(k.Kinds) == 0 {
-				return true
-			}
-			for _, kind := range k.Kinds {
-				if kind == "model.kind="+family {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 // check refuses settings that the candidates decide.

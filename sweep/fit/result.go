@@ -32,7 +32,7 @@ type Result struct {
 }
 
 // Finish chooses, keeps the run of the choice in the folder of runs under the name of the fit, and says what it is
-// worth. It changes nothing of a run that it has kept before.
+// worth. A run that it has kept before is replaced.
 func (f *Fit) Finish(runsDir string, threads int) (*Result, error) {
 	state, err := f.Folder.State()
 	if err != nil {

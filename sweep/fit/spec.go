@@ -68,8 +68,8 @@ func (rec record) same(o record) bool {
 	return err == nil && other == nil && string(a) == string(b)
 }
 
-// record is that of the request.
-func (r *Request) record() (record, error) {
+// record is that of the request, whose files hold the data set.
+func (r *Request) record(set *files.Dataset) (record, error) {
 	rec := record{
 		Read: r.Read, Settings: r.Settings, Families: r.Families, Budget: r.Budget, Seed: r.Seed, Workers: r.Workers,
 	}
@@ -80,10 +80,7 @@ func (r *Request) record() (record, error) {
 		}
 		rec.Paths = append(rec.Paths, absolute)
 	}
-	set, _, err := files.ReadGuessed(r.Paths, r.Read)
-	if err != nil {
-		return rec, err
-	}
+	var err error
 	rec.Hash, err = set.Hash()
 	return rec, err
 }
