@@ -47,6 +47,18 @@ type Findings struct {
 	Picture any // what eval/figure draws of it, a report of this package; nil: there is no figure
 }
 
+// measured is a report, as every protocol makes one.
+type measured interface {
+	Table() Table
+	CurveTable() Table
+	Report() Report
+}
+
+// findings are the tables of a report, with what there is to draw; nil: nothing.
+func findings(r measured, picture any) Findings {
+	return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Picture: picture}
+}
+
 // Protocols lists the protocols, those for single environments first.
 func Protocols() []Protocol {
 	return []Protocol{

@@ -14,7 +14,7 @@ func aheadProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: report.Table(), Curves: report.CurveTable(), Report: report.Report()}, nil
+			return findings(report, nil), nil
 		},
 	}
 }

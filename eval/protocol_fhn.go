@@ -27,10 +27,7 @@ func measureFHN(s Subject) (Findings, error) {
 	if err != nil {
 		return Findings{}, fmt.Errorf("compute the figure: %w", err)
 	}
-	return Findings{
-		Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(),
-		Picture: FHNDrawing{report, picture},
-	}, nil
+	return findings(report, FHNDrawing{report, picture}), nil
 }
 
 func (s Subject) oscillator() FHNOptions {

@@ -14,10 +14,7 @@ func trajectoriesProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{
-				Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(),
-				Picture: r,
-			}, nil
+			return findings(r, r), nil
 		},
 	}
 }
@@ -40,7 +37,7 @@ func pixelsProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report(), Picture: r}, nil
+			return findings(r, r), nil
 		},
 	}
 }
@@ -57,7 +54,7 @@ func dtProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}, nil
+			return findings(r, nil), nil
 		},
 	}
 }

@@ -30,7 +30,7 @@ func velocityProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			found := Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}
+			found := findings(r, nil)
 			if r.ScatterName != "" {
 				found.Picture = r
 			}
@@ -54,7 +54,7 @@ func contactProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}, nil
+			return findings(r, nil), nil
 		},
 	}
 }
@@ -74,7 +74,7 @@ func switchesProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			found := Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}
+			found := findings(r, nil)
 			if len(r.Maps) > 0 {
 				found.Picture = r
 			}
@@ -98,7 +98,7 @@ func latentProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			found := Findings{Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}
+			found := findings(r, nil)
 			if len(r.Planes) > 0 {
 				found.Picture = r
 			}

@@ -55,7 +55,8 @@ func ofRecordings(part string) Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			f := Findings{Scores: r.ScoreTable(), Table: r.Table(), Curves: r.CurveTable(), Report: r.Report()}
+			f := findings(r, nil)
+			f.Scores = r.ScoreTable()
 			if part == "" {
 				f.Picture = r
 			}

@@ -14,10 +14,7 @@ func table1Protocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
-			return Findings{
-				Table: report.Table(), Curves: report.CurveTable(), Report: report.Report(),
-				Picture: report,
-			}, nil
+			return findings(report, report), nil
 		},
 	}
 }
