@@ -113,8 +113,11 @@ func (f *Fit) keep(c *chosen, runsDir string) error {
 		return err
 	}
 	name, to := f.Folder.Name, filepath.Join(runsDir, f.Folder.Name)
-	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(runsDir, 0o755)); err != nil {
+	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o755)); err != nil {
 		return fmt.Errorf("keep the run: %w", err)
+	}
+	if err := f.record.keepIn(to); err != nil { // first: by it the next fit knows a copy that was cut short
+		return err
 	}
 	from := filepath.Join(f.Folder.Runs(), f.runOf(c.trial, 1))
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
@@ -125,10 +128,7 @@ func (f *Fit) keep(c *chosen, runsDir string) error {
 		return err
 	}
 	err = run.Update(func(i *store.Info) { i.Sweep, i.Host = "", false })
-	if err := errors.Join(err, run.Close(), f.record.keepIn(to)); err != nil {
-		return err
-	}
-	return nil
+	return errors.Join(err, run.Close())
 }
 
 // free returns an error if the name belongs to a run that no fit has kept.
