@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures in one sitting what the project promises about speed, and writes it down: the
+# Measures in one session what the project promises about speed, and writes it down: the
 # training step in both switchings, by turns with a PyTorch peer on the same cores; the
 # kernels; what messages add to a step; and where the time of a maze step goes. Let nothing
 # else run meanwhile. It takes about ten minutes.

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# own-data.sh DIR [NAME...]: takes real data sets, which R and statsmodels installed on this machine (Debian: r-base-core,
-# python3-statsmodels), from file to forecast, regimes and export, by the commands that `data info` and the end of
-# training suggest, word for word. It works in DIR and prints the table of own-data.md. SEED=2 gives every run that seed.
-# `switchyard` has to be in PATH.
+# own-data.sh DIR [NAME...]: fits real data sets, which R and statsmodels install (Debian: r-base-core, python3-statsmodels),
+# with `switchyard fit` and nothing else. It works in DIR and prints the table of own-data.md, a row for each set and seed.
+# BUDGET (30s), SEEDS ("1 2 3"), WORKERS (1) and STATSMODELS, the folder of that package, may be set. `switchyard` and jq
+# have to be in PATH. What is done is not done again: the same command goes on.
 set -euo pipefail
 here=$(mkdir -p "$1" && cd "$1" && pwd)
 shift
 only=("$@")
+statsmodels=${STATSMODELS:-/usr/lib/python3/dist-packages/statsmodels}
 
 # The data as somebody would write them down: one file each, with the names and the dates that it has in R.
 write_data() {
@@ -32,52 +33,49 @@ save("presidents", data.frame(quarter = quarter(presidents), approval = as.numer
 save("JohnsonJohnson", data.frame(quarter = quarter(JohnsonJohnson), earnings = as.numeric(JohnsonJohnson)))
 save("Theoph", as.data.frame(Theoph), TRUE)
 save("Loblolly", as.data.frame(Loblolly), TRUE)
+save("BJsales", data.frame(day = seq_along(BJsales), sales = as.numeric(BJsales), lead = as.numeric(BJsales.lead)))
+save("WWWusage", data.frame(minute = seq_along(WWWusage), users = as.numeric(WWWusage)))
+save("austres", data.frame(quarter = quarter(austres), residents = as.numeric(austres)))
+save("nhtemp", data.frame(year = as.integer(time(nhtemp)), temperature = as.numeric(nhtemp)))
+save("sunspot.year", data.frame(year = as.integer(time(sunspot.year)), sunspots = as.numeric(sunspot.year)))
+save("lh", data.frame(sample = seq_along(lh), hormone = as.numeric(lh)))
 R
 	local name file
-	for name in co2 macrodata elnino; do
-		file=$(ls /usr/lib/python3/dist-packages/statsmodels/datasets/"$name"/"$name".csv 2>/dev/null || true)
+	for name in co2 macrodata elnino interest_inflation elec_equip danish_data; do
+		file=$(ls "$statsmodels"/datasets/"$name"/"$name".csv 2>/dev/null || true)
 		test -z "$file" || cp "$file" "$name.csv"
 	done
 }
 
-# suggested FILE WORD prints the first command that FILE suggests with this word, as one line. Only seed= is added.
-suggested() {
-	sed -n '/^suggested\|^next/,$p' "$1" | sed -e ':a' -e '/\\$/{N;s/ *\\\n */ /;ba}' | grep -m1 "switchyard $2" | sed 's/^ *//'
-}
-
-# scores NAME prints the row of a data set.
-scores() {
-	local run=$(ls -d runs/* | head -1)
-	jq -r '[.steps/1, (.channels | map(select(.signal=="y")) | length), .missing] | @tsv' info.json | tr '\n' '\t'
-	awk '/^trained/ {for (i = 1; i < NF; i++) if ($i == "in") printf "%s\t", $(i+1)}' train.txt
-	awk '/^scores/ {on = 1} on && /^(model|persistence|linear|seasonal|ARX)/ {
-		for (i = 1; i <= NF; i++) if ($i ~ /^-?[0-9.]+$/) {first = i; break}
-		name = $1; mase[name] = $(first+2); if (name == "model") cover = $(first+5)}
-		/^recordings,/ {print mase["model"] "\t" mase["persistence"] "\t" mase["linear"] "\t" (mase["seasonal"] ? mase["seasonal"] : "–") "\t" (mase["ARX"] ? mase["ARX"] : (mase["ARX(1)"] ? mase["ARX(1)"] : "–")) "\t" cover; exit}' \
-		<(sed 's/^ARX([0-9]*)/ARX/' train.txt) | tr '\n' '\t'
-	awk -F, 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
-		{n++; if ($at["error"] < $at["persistence"] && $at["error"] < $at["linear"]) won++}
-		END {printf "%d of %d\t", won, n}' "$run/tables/recordings.csv"
-	awk '/^regimes$/ {on = 1; next} on && /^[0-9]+ / {if ($2 >= 1) n++} on && /^$/ {exit} END {print n+0}' train.txt
+# row NAME SEED prints the row of a fit: the steps, the model, the error over that of the best simple rule and of the
+# autoregression, paired, and the seconds that the fit took.
+row() {
+	local steps
+	steps=$(switchyard data info "$1.csv" --json | jq '.steps')
+	jq -r --arg name "$1" --arg seed "$2" --arg steps "$steps" --arg took "$(cat "took-$1-$2")" '
+		def two: if . == null then "–" else (. * 100 | round / 100 | tostring) end;
+		def ratio: if . == null then "–" else "\(.error_ratio | two) ± \(.standard_error | two)" end;
+		def model: [.settings[] | select(startswith("model.kind=") or startswith("model.season=") or startswith("model.switches=")
+			or startswith("model.order=") or startswith("model.past") or startswith("env.transform=")) | sub("^[a-z]+\\."; "")] | join(" ");
+		(.against | map(select(.name | startswith("ARX") | not)) | map(select(.error_ratio != null)) | max_by(.error_ratio)) as $rule |
+		(.against | map(select(.name | startswith("ARX"))) | first) as $order |
+		[$name, $steps, $seed, model, ($rule.name // "–"), ($rule | ratio), ($order | ratio), $took] | @tsv' "fit-$1-$2.json"
 }
 
 cd "$here"
 test -e lynx.csv || write_data
-printf 'data set\tsteps\td\tmissing\ttraining\tmodel\tpersistence\tlinear\tseason\tARX\tin 80 %%\tbetter at\tregimes\n' | tee table.tsv
+printf 'data set\tsteps\tseed\tmodel\tbest rule\tover the rule\tover AR\tseconds\n' | tee table.tsv
 for file in *.csv; do
 	name=${file%.csv}
 	[[ ${#only[@]} -eq 0 || " ${only[*]} " == *" $name "* ]] || continue
-	rm -rf "run-$name"
-	mkdir "run-$name"
-	cp "$file" "run-$name/"
-	cd "run-$name"
-	switchyard data info "$file" --json > info.json
-	{
-		switchyard data info "$file" > info.txt                                        # 1
-		eval "$(suggested info.txt train) ${SEED:+seed=$SEED}" > train.txt 2> log.txt  # 2
-		eval "$(suggested train.txt forecast)" > forecast.txt                          # 3
-		eval "$(suggested train.txt export)" > export.txt                              # 4
-	} || { echo "$name: refused, see run-$name"; cd ..; continue; }
-	printf '%s\t%s\n' "$name" "$(scores)" | tee -a ../table.tsv
-	cd ..
+	for seed in ${SEEDS:-1 2 3}; do
+		if [[ ! -s fit-$name-$seed.json ]]; then
+			begun=$(date +%s)
+			switchyard fit "$file" --name "${name//./-}-$seed" --seed "$seed" --budget "${BUDGET:-30s}" --workers "${WORKERS:-1}" \
+				--json --quiet > part-$name-$seed.json 2> "log-$name-$seed" && mv part-$name-$seed.json "fit-$name-$seed.json" ||
+				{ echo "$name $seed: refused, see log-$name-$seed"; continue; }
+			echo $(($(date +%s) - begun)) > "took-$name-$seed"
+		fi
+		row "$name" "$seed" | tee -a table.tsv
+	done
 done
