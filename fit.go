@@ -54,11 +54,13 @@ func Fit(ctx context.Context, o FitOptions) (FitResult, error) {
 		return FitResult{}, fmt.Errorf("plan the fit: %w", err)
 	}
 	err = f.Try(ctx, fit.Place{
-		Workers: o.Workers, Threads: o.Workers, Page: web.SweepFile, Program: "switchyard",
-		Command: resumeAdvice, Log: o.Log, Show: func(s *sweep.State, list []sweep.Record) {
-			for _, line := range fit.News(s, list) {
-				o.Progress(line)
-			}
+		Workers: o.Workers, Command: resumeAdvice, Leader: trials.Leader{
+			Threads: o.Workers, Page: web.SweepFile, Program: "switchyard", Log: o.Log,
+			Show: func(s *sweep.State, list []sweep.Record) {
+				for _, line := range fit.News(s, list) {
+					o.Progress(line)
+				}
+			},
 		},
 	})
 	if errors.Is(err, sweep.ErrInterrupted) {

@@ -43,20 +43,19 @@ envs/reacher:          autodiff/kernel envs envs/trig rng
 envs/hopper:           autodiff/kernel envs envs/trig rng
 envs/regimes:          envs envs/trig rng
 
-model:                 autodiff autodiff/kernel internal/setting rng
-model/statespace:      autodiff model rng
+model:                 autodiff autodiff/kernel internal/matrix internal/setting rng
+model/statespace:      autodiff internal/matrix model rng
 model/modeltest:       autodiff autodiff/gradcheck autodiff/kernel model rng
-model/pointwise:       autodiff model model/statespace rng
-model/lstm:            autodiff autodiff/kernel model model/pointwise model/statespace rng
+model/pointwise:       autodiff autodiff/kernel model model/statespace rng
 model/dvbf:            autodiff model model/statespace rng
 model/fusion:          autodiff model model/statespace rng
 model/kvae:            autodiff autodiff/kernel model model/statespace rng
-model/categorical:     autodiff autodiff/kernel model model/statespace rng
+model/categorical:     autodiff autodiff/kernel internal/matrix model model/arhmm model/statespace rng
 model/slds:            autodiff autodiff/kernel model model/categorical model/statespace rng
-model/gibbs:           autodiff internal/matrix model rng
+model/gibbs:           autodiff internal/matrix model model/arhmm rng
 model/arhmm:           autodiff internal/matrix model rng
 
-eval:                  envs envs/fhn envs/files internal/number internal/terminal model rng
+eval:                  envs envs/fhn envs/files internal/matrix internal/number internal/terminal model model/arhmm rng
 eval/figure:           envs envs/files envs/planar eval internal/disk
 
 sweep:                 internal/disk rng
@@ -65,13 +64,13 @@ internal/number:
 internal/matrix:
 internal/setting:
 internal/vector:       autodiff/kernel envs/trig rng
-config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher envs/regimes internal/setting model model/arhmm model/dvbf model/fusion model/gibbs model/kvae model/lstm model/pointwise model/slds rng
+config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher envs/regimes internal/setting model model/arhmm model/dvbf model/fusion model/gibbs model/kvae model/pointwise model/slds rng
 internal/disk:
 store/checkpoint:      internal/disk
-store:                 config internal/disk internal/setting
+store:                 config internal/disk internal/setting internal/vector
 internal/terminal:
 internal/admission:
-web:                   internal/admission store
+web:                   eval internal/admission internal/number store
 wire:                  autodiff/kernel internal/setting
 wire/natsbus:          wire
 wire/shm:
@@ -88,13 +87,12 @@ coordinator/trust:     autodiff/kernel internal/vector wire
 coordinator/exchange:  autodiff/kernel internal/scaling internal/vector wire
 coordinator:           autodiff/kernel coordinator/exchange coordinator/trust internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
-lead/job:              autodiff/kernel config coordinator envs/files eval internal/setting internal/suggest internal/terminal internal/vector model store trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure export internal/disk internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
+lead/job:              autodiff/kernel config coordinator envs/files eval internal/setting internal/terminal internal/vector model store trained wire worker
+trained:               config envs envs/files envs/files/npy eval eval/figure export internal/disk internal/matrix internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
 paper:                 config coordinator eval eval/figure internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
-internal/suggest:      envs/files internal/terminal
-sweep/fit:             config envs/files eval internal/number internal/suggest internal/terminal lead lead/job store sweep sweep/trials trained
-sweep/trials:          config coordinator eval internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained
+sweep/fit:             config envs/files eval internal/disk internal/number internal/terminal lead lead/job store sweep sweep/trials trained
+sweep/trials:          config coordinator eval internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained web
 serving:               envs/files internal/admission internal/number trained
 
 switchyard:            config coordinator envs envs/files eval export internal/terminal lead lead/job model rng serving store store/checkpoint sweep sweep/fit sweep/trials trained web

@@ -12,13 +12,13 @@ import (
 
 // keepers are the packages that read and change the folders of runs and sweeps.
 var keepers = []string{
-	"store", "store/checkpoint", "coordinator", "lead", "lead/job", "trained", "eval/figure", "paper", "sweep", "sweep/trials", "web",
+	"store", "store/checkpoint", "coordinator", "lead", "lead/job", "trained", "eval/figure", "paper", "sweep", "sweep/fit", "sweep/trials", "web",
 }
 
 // elsewhere are functions of theirs that work on other files: those that the user named, and temporary ones.
 var elsewhere = []string{
 	"lead/job: scaling", "lead: run", "lead: copyLog", "web: ReadToken", "trained: Export", "sweep/trials: Prepare",
-	"paper: Write", "paper: keep", "paper: Speed",
+	"paper: Write", "paper: keep",
 }
 
 // TestRunFolders_OneFileLayer: what is read of the folder of a run passes internal/disk, which refuses pipes, devices and

@@ -7,13 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // relativeLink is a link of a page in Markdown, without the part of the target after #.
-var relativeLink = regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+var relativeLink = regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
 
-// TestDocuments_LinksHaveTargets: a page links to files of this repository that exist. Links to other sites are not
-// followed.
+// TestDocuments_LinksHaveTargets: a page links to files of this repository that exist, and to headings that these have.
+// Links to other sites are not followed.
 func TestDocuments_LinksHaveTargets(t *testing.T) {
 	pages := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -29,8 +30,14 @@ func TestDocuments_LinksHaveTargets(t *testing.T) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+			target := path
+			if m[1] != "" {
+				target = filepath.Join(filepath.Dir(path), m[1])
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s links to %s: %v", path, m[1], err)
+			} else if m[2] != "" && strings.HasSuffix(target, ".md") && !anchors(t, target)[m[2][1:]] {
+				t.Errorf("%s links to %s%s: there is no such heading", path, m[1], m[2])
 			}
 		}
 		return nil
@@ -38,4 +45,30 @@ func TestDocuments_LinksHaveTargets(t *testing.T) {
 	if err != nil || pages == 0 {
 		t.Errorf("%d pages: %v", pages, err)
 	}
+}
+
+// anchors are the names of the headings of a page in links, as GitHub makes them.
+func anchors(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, code := map[string]bool{}, false
+	for line := range strings.Lines(string(text)) {
+		code = code != strings.HasPrefix(line, "```")
+		if heading := strings.TrimLeft(line, "#"); !code && heading != line {
+			name := strings.Map(func(r rune) rune {
+				switch {
+				case r == ' ':
+					return '-'
+				case unicode.IsLetter(r) || unicode.IsNumber(r) || r == '-' || r == '_':
+					return unicode.ToLower(r)
+				}
+				return -1
+			}, strings.TrimSpace(heading))
+			names[name] = true
+		}
+	}
+	return names
 }

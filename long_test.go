@@ -118,8 +118,9 @@ func TestLong_ListIsTheTree(t *testing.T) {
 	}
 }
 
-// TestRace_SkipsWhatIsThere: each test that the race detector is not given exists in some package.
-func TestRace_SkipsWhatIsThere(t *testing.T) {
+// TestRace_ListIsTheTree: each test that the race detector is not given exists in some package, and each that .ci/race.txt
+// names in its own.
+func TestRace_ListIsTheTree(t *testing.T) {
 	script, err := os.ReadFile(".ci/run")
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +146,19 @@ func TestRace_SkipsWhatIsThere(t *testing.T) {
 	for name := range strings.SplitSeq(names, "|") {
 		if !there[name] {
 			t.Errorf(".ci/run keeps %s from the race detector, and there is no such test", name)
+		}
+	}
+	list, err := os.ReadFile(".ci/race.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(list)) {
+		words := strings.Fields(line)
+		if len(words) != 2 || words[0] == "#" {
+			continue
+		}
+		if _, declared := declaredTests(t, words[0])[words[1]]; !declared {
+			t.Errorf(".ci/race.txt names %s of %s, and there is no such test", words[1], words[0])
 		}
 	}
 }

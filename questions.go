@@ -68,6 +68,9 @@ func OpenAt(folder, which string, r *Registry) (*Run, error) { return trained.Op
 // Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
 func Join(list []Recording) []Recording { return trained.Join(list) }
 
+// Divide finds which channels and controls of recordings belong together, as model.bodies wants it.
+func Divide(d *files.Dataset) (eval.Division, error) { return eval.Divide(d) }
+
 // RecordingsOf are the episodes of a data set in its own units. Missing values are NaN.
 func RecordingsOf(d *files.Dataset) ([]Recording, Columns) { return trained.RecordingsOf(d) }
 
@@ -78,3 +81,6 @@ type ServeOptions = serving.Options
 // they come, with a state for each client, and continued. GET /openapi.json describes it. Nothing else may use the run
 // meanwhile.
 func Serve(ctx context.Context, r *Run, o ServeOptions) error { return serving.Serve(ctx, r, o) }
+
+// Weigh finds how many regimes recordings have, and of how many dimensions their state is, from held-out recordings.
+func Weigh(d *files.Dataset) (eval.Evidence, error) { return eval.Weigh(d) }

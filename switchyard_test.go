@@ -141,6 +141,9 @@ func TestRun_Filters(t *testing.T) {
 	if len(f.Mean) != 5 || len(f.SD[4]) != 4 || len(f.Weights[4]) == 0 {
 		t.Errorf("got %+v", f)
 	}
+	if !math.IsNaN(f.SD[0][0]) || !math.IsNaN(f.Weights[0][0]) || math.IsNaN(f.SD[1][0]+f.Weights[1][0]) {
+		t.Errorf("what the first state does not have is not NaN: %v, %v", f.SD[:2], f.Weights[:2])
+	}
 	sum := 0.0
 	for _, w := range f.Weights[4] {
 		sum += w
@@ -235,8 +238,8 @@ func TestTrain_Refuses(t *testing.T) {
 
 func TestNewRegistry_Refuses(t *testing.T) {
 	for want, o := range map[string]switchyard.Own{
-		"env.kind=maze: the name must be a word of its own": {Environments: []envs.Kind{{Name: "maze", Doc: "another", Settings: func() envs.Settings { return &Counter{} }}}},
-		"model.kind=x: it has no Settings":                  {Families: []model.Family{{Name: "x", Doc: "nothing"}}},
+		"env.kind=maze: the name must be a word": {Environments: []envs.Kind{{Name: "maze", Doc: "another", Settings: func() envs.Settings { return &Counter{} }}}},
+		"model.kind=x: it has no Settings":       {Families: []model.Family{{Name: "x", Doc: "nothing"}}},
 	} {
 		if _, err := switchyard.NewRegistry(o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

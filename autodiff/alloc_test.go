@@ -60,6 +60,7 @@ func TestNoAllocation_OfTensorOperations(t *testing.T) {
 		x := tape.Constant(data, 8, 4)
 		h := tape.Tanh(tape.Add(tape.MatMul(x, tape.Param(w)), tape.Param(b)))
 		h = tape.Div(tape.Mul(tape.Sub(h, tape.SumRows(h)), tape.Mean(h)), tape.Exp(tape.SumColumns(h)))
+		h = tape.Add(h, tape.Others(h, tape.Scale(h, 2), 4))
 		h = tape.Scale(tape.AddScalar(tape.Square(tape.ReLU(h)), 1), 0.5)
 		h = tape.Add(h, tape.MatMulTransA(tape.MatMulTransB(x, x), tape.Log(h)))
 		a := tape.BatchMulTransB(h, h, 3)

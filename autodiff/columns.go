@@ -31,7 +31,7 @@ func (r *columnsRecord) backward(*Tape) {
 	}
 }
 
-// Concat writes the columns of the parts side by side: y = [x₁ x₂ …]. It takes up to three parts;
+// Concat writes the columns of the parts side by side: y = [x₁ x₂ …]. It takes up to four parts;
 // a part without columns is left out. With one part it is a copy: into the blocks of a tensor it stacks the
 // results of the steps of a recurrence.
 func (t *Tape) Concat(y Tensor, parts ...Tensor) {
@@ -54,7 +54,7 @@ func (t *Tape) Concat(y Tensor, parts ...Tensor) {
 
 type concatRecord struct {
 	y     Tensor
-	parts [3]Tensor
+	parts [4]Tensor
 }
 
 // x̄ᵢ += the columns of ȳ that came from xᵢ

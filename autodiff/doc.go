@@ -22,7 +22,7 @@
 //
 //	any tensors      Add Sub Mul Div (a row, column or scalar meets a matrix), Scale AddScalar
 //	                 Square Exp Log Tanh ReLU Softplus Sigmoid Softmax, Sum Mean SumRows SumColumns
-//	                 WeightedSum, MatMul MatMulTransA MatMulTransB
+//	                 Others WeightedSum, MatMul MatMulTransA MatMulTransB
 //	shapes           Columns Concat Repeat; without an operation: Tensor.Slice, Block, Reshape, Tape.Param
 //	networks         Linear StepLinear AddReLU, Convolve Subpixel, ForwardLSTM BackwardLSTM StepLSTM
 //	small matrices   one in each row: BatchMul BatchMulTransA BatchMulTransB Symmetric Cholesky
@@ -30,7 +30,7 @@
 //	Gaussians        Variance Draw Fuse GaussianKL StandardKL GaussianNLL
 //	relaxed choices  Gate Concrete BinaryConcrete ConcreteKL BinaryConcreteKL
 //	transitions      Mixture VarianceMixture
-//	discrete choices PredictSwitch PreviewSwitch MixMoves WeighSwitch
+//	discrete choices PredictSwitch PredictAgedSwitch PreviewSwitch MixMoves WeighSwitch
 //	observations     BernoulliNLL HideRows
 //	of one's own     Custom, with the rules at VJP; package gradcheck compares the gradient with differences
 //

@@ -21,6 +21,7 @@ type lists struct {
 	mixVariance   list[mixVarianceRecord]
 	mixVarGroup   list[mixVarianceGroupRecord]
 	predictSwitch list[predictSwitchRecord]
+	agedSwitch    list[agedSwitchRecord]
 	mixMoves      list[mixMovesRecord]
 	weighSwitch   list[weighSwitchRecord]
 	previewSwitch list[previewSwitchRecord]
@@ -58,4 +59,5 @@ type lists struct {
 	lowerSolve    list[lowerSolveRecord]
 	choleskySolve list[choleskySolveRecord]
 	columns       list[columnsRecord]
+	others        list[othersRecord]
 }

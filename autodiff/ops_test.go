@@ -54,7 +54,7 @@ type opTest struct {
 }
 
 // opTests has a row for every operation, from the files of their tests.
-var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests, convolutionTests, customTests, switchingTests)
+var opTests = slices.Concat(modelTests, arithmeticTests, functionTests, sumTests, matMulTests, lstmTests, choleskyTests, convolutionTests, customTests, switchingTests, durationTests)
 
 // setting holds the leaves and weights of an opTest.
 type setting struct {

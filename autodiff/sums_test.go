@@ -1,5 +1,7 @@
 package autodiff
 
+import "math"
+
 // sums makes the row of a sum of 21 rows of 18 columns over what goes into element to(row, column) of n.
 func sums(name string, op func(t *Tape, x Tensor) Tensor, n int, share float64, to func(row, col int) int) opTest {
 	const rows, cols = 21, 18
@@ -33,6 +35,24 @@ var sumTests = []opTest{
 		value: func(in [][]float64) (y []float64) {
 			for row := range 5 {
 				y = append(y, in[0][4*row+1], in[0][4*row+2])
+			}
+			return y
+		},
+	},
+	{
+		name: "Others", inputs: [][2]int{{6, 5}, {6, 5}},
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			t.Others(t.Constant(coefficients(4), 2, 2), in[1].Slice(0, 2).Reshape(5, 2).Slice(0, 2), 2)
+			return dot(t, t.Others(in[0], in[1], 3))
+		},
+		value: func(in [][]float64) []float64 {
+			y := make([]float64, 30)
+			for i := range y {
+				for row := i / 15 * 3; row < i/15*3+3; row++ {
+					if row != i/5 {
+						y[i] += math.Tanh(in[0][i]+in[1][5*row+i%5]) / 2
+					}
+				}
 			}
 			return y
 		},

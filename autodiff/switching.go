@@ -22,32 +22,50 @@ type SwitchPrediction struct {
 //	w(j) = Σᵢ b(i)·p(j|i);  p(j|i) = softmaxⱼ(L(i,j) + g(j)), or softmaxⱼ(L(i,j) + g(i,j))
 func (t *Tape) PredictSwitch(p SwitchPrediction) {
 	n, m := p.LogBelief.Rows, p.LogBelief.Cols
-	sameShape("PredictSwitch", p.LogWeights, p.Weights, p.LogBelief)
-	shapeCheck(p.Scores.Rows == n && (p.Scores.Cols == m || p.Scores.Cols == m*m), "PredictSwitch", p.Scores, p.LogBelief)
-	shapeCheck(p.Transition.Rows == m && p.Transition.Cols == m, "PredictSwitch", p.Transition, p.LogBelief)
-	clearAll(p.Scores, p.Transition)
+	p.check("PredictSwitch")
 	r := predictSwitchRecord{SwitchPrediction: p, next: t.scratch(n*m, m), from: t.scratch(n*m, m)}
 	SwitchRows(r.next, p.Scores, p.Transition)
-	mark := t.values.mark()
-	largest := t.values.alloc(n * m)
 	for row := range n {
 		b := p.LogBelief.row(row)
-		for j := range m { // from(j,i) = log b(i) + log p(j|i), less its largest value
-			f, most := r.from.row(row*m+j), float32(Unlikely)
+		for j := range m { // from(j,i) = log b(i) + log p(j|i)
+			f := r.from.row(row*m + j)
 			for i, bi := range b {
 				f[i] = bi + r.next.Value[(row*m+i)*m+j]
-				most = max(most, f[i])
 			}
-			for i := range f {
-				f[i] -= most
-			}
-			largest[row*m+j] = most
 		}
 	}
-	kernel.Exp(r.from.Value, r.from.Value)
+	t.weighSources(r.from, p)
 	kernel.Exp(r.next.Value, r.next.Value)
-	for j, most := range largest {
-		f := r.from.row(j)
+	record(t, &t.lists.predictSwitch, r)
+}
+
+// check panics unless shapes fit.
+func (p *SwitchPrediction) check(op string) {
+	n, m := p.LogBelief.Rows, p.LogBelief.Cols
+	sameShape(op, p.LogWeights, p.Weights, p.LogBelief)
+	shapeCheck(p.Scores.Rows == n && (p.Scores.Cols == m || p.Scores.Cols == m*m), op, p.Scores, p.LogBelief)
+	shapeCheck(p.Transition.Rows == m && p.Transition.Cols == m, op, p.Transition, p.LogBelief)
+	clearAll(p.Scores, p.Transition)
+}
+
+// weighSources turns the logarithm of the joint probability of i before j, in row n·M+j, into the probability of i
+// given j. The weights are the sums over i.
+func (t *Tape) weighSources(from Tensor, p SwitchPrediction) {
+	mark := t.values.mark()
+	largest := t.values.alloc(from.Rows)
+	for j := range from.Rows {
+		f, most := from.row(j), float32(Unlikely)
+		for _, v := range f {
+			most = max(most, v)
+		}
+		for i := range f {
+			f[i] -= most
+		}
+		largest[j] = most
+	}
+	kernel.Exp(from.Value, from.Value)
+	for j := range from.Rows {
+		f := from.row(j)
 		var sum float32
 		for _, v := range f {
 			sum += v
@@ -55,31 +73,34 @@ func (t *Tape) PredictSwitch(p SwitchPrediction) {
 		for i := range f {
 			f[i] /= sum
 		}
-		p.Weights.Value[j], largest[j] = sum, most
+		p.Weights.Value[j] = sum
 	}
 	kernel.Log(p.LogWeights.Value, p.Weights.Value)
 	kernel.Add(p.LogWeights.Value, largest)
 	kernel.Exp(p.Weights.Value, p.LogWeights.Value)
 	t.values.release(mark)
-	record(t, &t.lists.predictSwitch, r)
 }
 
 // SwitchRows writes log p(j|i) of a prediction into row n·M+i for each row n of the scores. It is not differentiated.
 func SwitchRows(dst, scores, transition Tensor) {
-	m := transition.Cols
 	for row := range scores.Rows {
-		g := scores.row(row)
-		for i := range m {
-			y, gi := dst.row(row*m+i), g
-			if len(g) > m {
-				gi = g[i*m:][:m]
-			}
-			for j, l := range transition.row(i) {
-				y[j] = l + gi[j]
-			}
-		}
+		writeLogits(dst, scores, transition, row)
 	}
 	kernel.LogSoftmax(dst.values(), dst.values())
+}
+
+// writeLogits writes L(i,j) + g(j), or + g(i,j), of one row of the scores.
+func writeLogits(dst, scores, transition Tensor, row int) {
+	m, g := transition.Cols, scores.row(row)
+	for i := range m {
+		y, gi := dst.row(row*m+i), g
+		if len(g) > m {
+			gi = g[i*m:][:m]
+		}
+		for j, l := range transition.row(i) {
+			y[j] = l + gi[j]
+		}
+	}
 }
 
 type predictSwitchRecord struct {
@@ -306,113 +327,5 @@ func (r *weighSwitchRecord) systemVJP(row, j int, ds float32) {
 			df[d] += g
 		}
 		dq[d] += float32(float32(0.5*ds) * (float32(delta*delta) - p))
-	}
-}
-
-// SwitchPreview names the tensors of PreviewSwitch.
-type SwitchPreview struct {
-	Weights      Tensor // output w̃, [rows, M]
-	LogWeights   Tensor // log w, [rows, M]
-	Mean, Spread Tensor // m and the variance v of a measurement of the state, [rows, n]
-	Seen         Tensor // [rows, 1], 0 where there is no measurement; without columns: measured everywhere
-	From, Moves  Tensor // as in SwitchEvidence
-	Variance     Tensor // Q, [M, n]
-}
-
-// PreviewSwitch weighs the systems by a measurement of the state that they lead to:
-//
-//	w̃(j) ∝ w(j)·N(m; μ(j), Q(j) + v),  μ(j) = from + move(j)
-//
-// Where nothing was measured, w̃ = w.
-func (t *Tape) PreviewSwitch(p SwitchPreview) {
-	m, n := p.LogWeights.Cols, p.Mean.Cols
-	sameShape("PreviewSwitch", p.Weights, p.LogWeights)
-	sameShape("PreviewSwitch", p.Mean, p.Spread)
-	shapeCheck(p.Moves.Cols == m*n && p.Variance.Rows == m && p.Variance.Cols == n, "PreviewSwitch", p.Moves, p.Variance)
-	clearAll(p.From, p.Moves, p.Variance)
-	r := previewSwitchRecord{p, t.scratch(p.Mean.Rows, m*n)}
-	mark := t.values.mark()
-	logs := t.scratch(p.Mean.Rows, m*n)
-	for row := range p.Mean.Rows {
-		for k := range m * n {
-			logs.row(row)[k] = p.Variance.Value[k] + p.Spread.row(row)[k%n]
-			r.precision.row(row)[k] = 1 / logs.row(row)[k]
-		}
-	}
-	kernel.Log(logs.Value, logs.Value)
-	copy(p.Weights.Value, p.LogWeights.Value)
-	for row := range p.Mean.Rows {
-		if !p.measured(row) {
-			continue
-		}
-		w := p.Weights.row(row)
-		for j := range w {
-			var sum float32
-			for d := range n {
-				e := p.error(row, j, d)
-				k := j*n + d
-				sum += float32(float32(e*e)*r.precision.row(row)[k]) + logs.row(row)[k]
-			}
-			w[j] -= float32(0.5 * sum)
-		}
-	}
-	t.values.release(mark)
-	kernel.Softmax(p.Weights.values(), p.Weights.values())
-	record(t, &t.lists.previewSwitch, r)
-}
-
-func (p *SwitchPreview) measured(row int) bool { return p.Seen.Cols == 0 || p.Seen.Value[row] != 0 }
-
-// error is m − μ(j) in one dimension.
-func (p *SwitchPreview) error(row, j, d int) float32 {
-	n := p.Mean.Cols
-	e := p.Mean.row(row)[d] - p.Moves.row(row)[j*n+d]
-	if p.From.Cols > 0 {
-		e -= p.From.row(row)[d]
-	}
-	return e
-}
-
-type previewSwitchRecord struct {
-	SwitchPreview
-	precision Tensor // 1/(Q + v), [rows, M·n]
-}
-
-// With s̄(j) = w̃(j)·(w̄(j) − ⟨w̃, w̄⟩) and δ(j) = (m − μ(j))/(Q(j) + v):
-//
-//	log w̄(j) += s̄(j);  m̄ −= Σⱼ s̄(j)·δ(j);  mōve(j) += s̄(j)·δ(j), and so for from
-//	Q̄(j), v̄ += ½·s̄(j)·(δ(j)² − 1/(Q(j) + v))
-func (r *previewSwitchRecord) backward(*Tape) {
-	for row := range r.Weights.Rows {
-		w, dw, dlog := r.Weights.row(row), r.Weights.gradRow(row), r.LogWeights.gradRow(row)
-		var mean float32
-		for j, g := range dw {
-			mean += float32(g * w[j])
-		}
-		for j, g := range dw {
-			ds := float32(w[j] * (g - mean))
-			dlog[j] += ds
-			if r.measured(row) {
-				r.systemVJP(row, j, ds)
-			}
-		}
-	}
-}
-
-func (r *previewSwitchRecord) systemVJP(row, j int, ds float32) {
-	n := r.Mean.Cols
-	dm, dv, dmove, dq := r.Mean.gradRow(row), r.Spread.gradRow(row), r.Moves.gradRow(row)[j*n:], r.Variance.gradRow(j)
-	for d := range n {
-		p := r.precision.row(row)[j*n+d]
-		delta := float32(r.error(row, j, d) * p)
-		g := float32(ds * delta)
-		dm[d] -= g
-		dmove[d] += g
-		if r.From.Cols > 0 {
-			r.From.gradRow(row)[d] += g
-		}
-		half := float32(float32(0.5*ds) * (float32(delta*delta) - p))
-		dq[d] += half
-		dv[d] += half
 	}
 }

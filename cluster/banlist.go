@@ -27,6 +27,9 @@ var ErrKey = errors.New("banlist: not the name of a key")
 // file is in the folder of the runs. It is not a valid name of a run.
 const file = ".bans.json"
 
+// maxFile is the most bytes that are read of the file.
+const maxFile = 16 << 20
+
 // interval is the time between two looks at the file, and between two messages to brokers, which may have been started
 // anew.
 const interval = time.Second
@@ -34,7 +37,7 @@ const interval = time.Second
 // Load reads the banned keys of a folder of runs.
 func Load(dir string) ([]wire.Ban, error) {
 	path := filepath.Join(dir, file)
-	data, err := os.ReadFile(path)
+	data, err := disk.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -97,8 +100,8 @@ func RemoveBan(list []wire.Ban, key string) ([]wire.Ban, bool) {
 	return rest, len(rest) < len(list)
 }
 
-// Keeper keeps gate, file and brokers alike.
-type Keeper struct {
+// BanList has the banned keys, and keeps gate, file and brokers alike.
+type BanList struct {
 	Gate *wire.Gate
 	dir  string
 	bus  wire.Bus
@@ -116,13 +119,15 @@ type stamp struct {
 	size int64
 }
 
-// NewKeeper reads the banned keys of a folder and makes a gate, for a process that connects with that bus.
-func NewKeeper(dir string, bus wire.Bus, log hclog.Logger) (*Keeper, error) {
+// NewBanList reads the banned keys of a folder and makes a gate, for a process that connects with that bus.
+func NewBanList(dir string, bus wire.Bus, log hclog.Logger) (*BanList, error) {
 	list, err := Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	k := &Keeper{Gate: wire.NewGate(list, bus.Key()), dir: dir, bus: bus, log: log, saved: list, warned: map[string]bool{}}
+	k := &BanList{
+		Gate: wire.NewGate(list, bus.Key()), dir: dir, bus: bus, log: log, saved: list, warned: map[string]bool{},
+	}
 	k.stamp = k.look()
 	for _, b := range list {
 		log.Info("key is banned", "key", b.Key, "since", b.Since.Format(time.DateTime), "reason", b.Reason)
@@ -131,7 +136,7 @@ func NewKeeper(dir string, bus wire.Bus, log hclog.Logger) (*Keeper, error) {
 }
 
 // Run keeps all alike until ctx ends.
-func (k *Keeper) Run(ctx context.Context) {
+func (k *BanList) Run(ctx context.Context) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	k.tell()
@@ -149,16 +154,16 @@ func (k *Keeper) Run(ctx context.Context) {
 }
 
 // Ban bans a key until Unban. It reports whether it was not banned before.
-func (k *Keeper) Ban(key, reason string) (bool, error) {
+func (k *BanList) Ban(key, reason string) (bool, error) {
 	return k.change(func(list []wire.Ban) ([]wire.Ban, bool) { return AddBan(list, key, reason, time.Now()) })
 }
 
 // Unban lets a key in again. It reports whether it was banned.
-func (k *Keeper) Unban(key string) (bool, error) {
+func (k *BanList) Unban(key string) (bool, error) {
 	return k.change(func(list []wire.Ban) ([]wire.Ban, bool) { return RemoveBan(list, key) })
 }
 
-func (k *Keeper) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) {
+func (k *BanList) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) {
 	k.mu.Lock()
 	list, changed := how(k.Gate.Bans())
 	if changed {
@@ -171,7 +176,7 @@ func (k *Keeper) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) {
 }
 
 // keep logs what the gate has found, and saves it.
-func (k *Keeper) keep() {
+func (k *BanList) keep() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, o := range k.Gate.Offenders() {
@@ -195,7 +200,7 @@ func Sum(o wire.Offender) string {
 }
 
 // save writes the gate's list if it differs from the file's, and logs the difference.
-func (k *Keeper) save() error {
+func (k *BanList) save() error {
 	list := k.Gate.Bans()
 	for _, b := range list {
 		if _, news := AddBan(k.saved, b.Key, "", b.Since); news {
@@ -218,7 +223,7 @@ func (k *Keeper) save() error {
 }
 
 // reread takes over what somebody has written into the file.
-func (k *Keeper) reread() {
+func (k *BanList) reread() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.look()
@@ -237,7 +242,7 @@ func (k *Keeper) reread() {
 	}
 }
 
-func (k *Keeper) look() stamp {
+func (k *BanList) look() stamp {
 	info, err := os.Stat(filepath.Join(k.dir, file))
 	if err != nil {
 		return stamp{}
@@ -246,7 +251,7 @@ func (k *Keeper) look() stamp {
 }
 
 // tell tells brokers of ours which keys to let in no more. Other brokers have nobody who listens.
-func (k *Keeper) tell() {
+func (k *BanList) tell() {
 	if k.bus.Key() == wire.NoKey {
 		return
 	}
@@ -264,4 +269,4 @@ func (k *Keeper) tell() {
 }
 
 // Dir is the folder of the list.
-func (k *Keeper) Dir() string { return k.dir }
+func (k *BanList) Dir() string { return k.dir }

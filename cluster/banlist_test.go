@@ -17,9 +17,9 @@ const a, b = "UAAAAAAAAAAA", "UBBBBBBBBBBB"
 // keyed is a bus of the holder of a key.
 func keyed() wire.Bus { return wire.NewMemory(nil).With("UOWNOWNOWNOW") }
 
-func newKeeper(t *testing.T, dir string) *Keeper {
+func newBanList(t *testing.T, dir string) *BanList {
 	t.Helper()
-	k, err := NewKeeper(dir, keyed(), hclog.NewNullLogger())
+	k, err := NewBanList(dir, keyed(), hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,15 +27,15 @@ func newKeeper(t *testing.T, dir string) *Keeper {
 }
 
 // What is banned stays so for the next coordinator, until it is let in again.
-func TestKeeper_SurvivesARestart(t *testing.T) {
+func TestBanList_SurvivesARestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
-	k := newKeeper(t, dir)
+	k := newBanList(t, dir)
 	for i, want := range []bool{true, false} {
 		if changed, err := k.Ban(a, "stolen"); err != nil || changed != want {
 			t.Fatal(i, changed, err)
 		}
 	}
-	k = newKeeper(t, dir)
+	k = newBanList(t, dir)
 	if list := k.Gate.Bans(); len(list) != 1 || list[0].Key != a || list[0].Reason != "stolen" || list[0].Since.IsZero() {
 		t.Fatalf("%+v", list)
 	}
@@ -44,15 +44,15 @@ func TestKeeper_SurvivesARestart(t *testing.T) {
 			t.Fatal(i, changed, err)
 		}
 	}
-	if list := newKeeper(t, dir).Gate.Bans(); len(list) != 0 {
+	if list := newBanList(t, dir).Gate.Bans(); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }
 
 // What somebody else writes into the file holds, and what the gate finds is written.
-func TestKeeper_FollowsFileAndGate(t *testing.T) {
+func TestBanList_FollowsFileAndGate(t *testing.T) {
 	dir := t.TempDir()
-	k := newKeeper(t, dir)
+	k := newBanList(t, dir)
 	if err := Save(dir, []wire.Ban{{Key: a, Since: time.Unix(1, 0).UTC(), Reason: "by hand"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestKeeper_FollowsFileAndGate(t *testing.T) {
 	if k.reread(); !k.Gate.Banned(a) || !k.Gate.Banned(b) {
 		t.Error("a damaged file lets keys in")
 	}
-	if _, err := NewKeeper(dir, keyed(), hclog.NewNullLogger()); err == nil {
+	if _, err := NewBanList(dir, keyed(), hclog.NewNullLogger()); err == nil {
 		t.Error("a damaged file is read as an empty one")
 	}
 }

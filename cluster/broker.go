@@ -135,7 +135,7 @@ func await(ready func(time.Duration) bool, log *adapter, timeout time.Duration) 
 			return last
 		}
 		if time.Now().After(deadline) {
-			return fmt.Sprintf("it takes no connections after %v", timeout)
+			return fmt.Sprintf("it accepts no connections after %v", timeout)
 		}
 	}
 	return ""

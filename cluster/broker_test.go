@@ -60,8 +60,8 @@ func TestStart_TimeoutHasReason(t *testing.T) {
 	never := func(time.Duration) bool { return false }
 	reason := await(never, &adapter{log: hclog.NewNullLogger()}, time.Nanosecond)
 	for listen, want := range map[string]string{
-		"":      "broker: cannot start: it takes no connections after 1ns",
-		"a:123": "broker: cannot start on a:123: it takes no connections after 1ns",
+		"":      "broker: cannot start: it accepts no connections after 1ns",
+		"a:123": "broker: cannot start on a:123: it accepts no connections after 1ns",
 	} {
 		if got := startError(listen, reason).Error(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -8,7 +8,7 @@
 // All files follow from the private keys on the disk, and private keys are never replaced: a second call, or a call
 // after a crash, only makes what is missing. To replace a key, remove its file and call again.
 //
-// A Keeper keeps the list of banned keys of a folder of runs: in a file beside the runs, which survives the
+// A BanList has the banned keys of a folder of runs: in a file beside the runs, which survives the
 // coordinator, in the gate of the process that leads them, and at the brokers.
 //
 // The package knows the subjects that each role needs. It knows no run, and prints nothing.

@@ -57,7 +57,7 @@ type connection struct {
 // watch passes the connections of a listener on to a server that listens at backend for the PROXY protocol.
 func watch(l net.Listener, backend string, s *server.Server, log hclog.Logger) *guard {
 	if err := shorten(l, backlog); err != nil {
-		log.Debug("who opens many connections may keep others waiting", "error", err)
+		log.Debug("many connections from one address may keep others waiting", "error", err)
 	}
 	g := &guard{
 		listener: l, backend: backend, server: s, log: log, ended: make(chan struct{}), limiter: newLimiter(time.Now()),

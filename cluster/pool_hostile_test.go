@@ -28,7 +28,7 @@ import (
 type yard struct {
 	*site
 	t      *testing.T
-	keeper *cluster.Keeper
+	keeper *cluster.BanList
 	lead   *coordinator.Coordinator
 	log    *logged
 	pool   *lead.Dispatcher
@@ -55,7 +55,7 @@ func newYard(t *testing.T, honest int) *yard {
 	t.Cleanup(b.Shutdown)
 	y := &yard{site: &site{t, dir, b.URL(), logger}, t: t, log: log, done: make(chan error, 1), held: make(chan struct{}), key: keyName(t, dir, cluster.WorkerKey)}
 	bus := y.connect(cluster.CoordinatorKey)
-	if y.keeper, err = cluster.NewKeeper(t.TempDir(), bus, logger); err != nil {
+	if y.keeper, err = cluster.NewBanList(t.TempDir(), bus, logger); err != nil {
 		t.Fatal(err)
 	}
 	cfg := toyConfig(t, 20, 8)
@@ -339,7 +339,7 @@ func TestPoolHostile_BanSurvivesRestart(t *testing.T) {
 	if changed, err := y.keeper.Ban(y.key, "stolen"); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
-	again, err := cluster.NewKeeper(y.keeper.Dir(), y.connect(cluster.CoordinatorKey), hclog.NewNullLogger())
+	again, err := cluster.NewBanList(y.keeper.Dir(), y.connect(cluster.CoordinatorKey), hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (u *user) allow(others []user) error {
 	}
 	for _, o := range others {
 		if wire.KeyName(o.public) == wire.KeyName(u.public) {
-			return fmt.Errorf("%w: %s and %s begin alike (%s): remove one and make it anew", ErrDamaged, o.file, u.file,
+			return fmt.Errorf("%w: %s and %s begin alike (%s): remove one and create it again", ErrDamaged, o.file, u.file,
 				wire.KeyName(u.public))
 		}
 	}

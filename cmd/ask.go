@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -51,7 +53,7 @@ func (f *asking) addOut(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write; the ending sets the format: "+
 		strings.Join(trained.Endings, " "))
 	f.addCheckpoint(c)
-	c.Flags().Uint64Var(&f.seed, "seed", 0, "of the random paths")
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random paths")
 }
 
 // check is called before any work is done.
@@ -109,7 +111,7 @@ func (a *app) about(f *asking,
 // open opens the run that a question is put to, and warns of damaged checkpoints.
 func (a *app) open(name, which string) (*trained.Run, error) {
 	if which != trained.Best && which != trained.Last {
-		return nil, config.Usagef("--checkpoint %s: it takes best or last", which)
+		return nil, config.Usagef("--checkpoint %s: must be best or last", which)
 	}
 	c, err := a.runConfig(name)
 	if err != nil {
@@ -144,10 +146,6 @@ func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trai
 	switch {
 	case len(f.data) > 0:
 		err = dataFault(err)
-	case errors.Is(err, trained.ErrUnable):
-		err = config.Hint(config.Usagef("run %s was trained on a simulator: say what data", run.Info().Name),
-			"e.g. %s, then --data some.npz", a.command("data", "generate", run.Environment(), "--episodes", "1", "--out",
-				"some.npz"))
 	case how.Truth != "":
 		err = dataFault(err)
 	case err != nil && config.HintOf(err) == "" && !errors.Is(err, config.ErrUsage):
@@ -168,6 +166,9 @@ func (f *asking) read(run *trained.Run) (*files.Dataset, error) {
 
 // tell writes an answer into the files that were asked for and prints it.
 func (a *app) tell(f *asking, y *trained.Answer) error {
+	for _, w := range y.Warnings {
+		fmt.Fprintln(a.err, "warning:", w)
+	}
 	for _, path := range f.out {
 		if err := a.replaceFile(path, func(w io.Writer) error { return y.Write(w, path) }); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
@@ -198,4 +199,53 @@ func (a *app) portrait(_ context.Context, name string) (any, error) {
 		return nil, err
 	}
 	return run.Portrait()
+}
+
+// spare refuses outputs that would replace what a run of that name or this command reads, by whatever path, or that the
+// run would read as its data from then on. Two outputs may not be one file.
+func (a *app) spare(name string, outputs, read []string) error {
+	c, err := a.runConfig(name)
+	if err != nil {
+		return err
+	}
+	for i, path := range outputs {
+		what := ""
+		switch {
+		case files.Reads(job.Inputs(c), path):
+			what = "is, or would be, data of the run " + name
+		case files.Reads(read, path):
+			what = "is read by this command"
+		case a.keeps(name, path):
+			what = "belongs to the run " + name
+		}
+		for _, other := range outputs[:i] {
+			if what == "" && filepath.Clean(other) == filepath.Clean(path) {
+				what = "is there twice"
+			}
+		}
+		if what != "" {
+			return config.Hint(config.Usagef("--out %s: the file %s", path, what), "choose another name")
+		}
+	}
+	return nil
+}
+
+// keeps reports whether a file is one of those that a run lives by: in its folder, or a checkpoint.
+func (a *app) keeps(name, path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	for _, pattern := range []string{"*", filepath.Join(store.Checkpoints, "*")} {
+		list, err := filepath.Glob(filepath.Join(a.runsDir, name, pattern))
+		if err != nil {
+			return false
+		}
+		for _, own := range list {
+			if of, err := os.Stat(own); err == nil && os.SameFile(info, of) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -128,6 +128,7 @@ func asksEverything(t *testing.T, settings []string) {
 	wantShape(t, shapes, "probability", T, 3)
 	wantShape(t, shapes, "regime", T)
 	wantShape(t, shapes, "A", 3, 3, 3)
+	wantShape(t, shapes, "system", 3)
 	wantShape(t, shapes, "B", 3, 3, nu)
 	wantShape(t, shapes, "transitions", 3, 3)
 	shapes = ask("segment", "--part", "training")
@@ -158,11 +159,14 @@ func asksEverything(t *testing.T, settings []string) {
 	wantShape(t, shapes, "y", 9, nx)
 	shapes = ask("simulate", "--in", data)
 	wantShape(t, shapes, "states", 12, 24, 3)
+	if out := c.must("simulate", "own", "--steps", "9").out; !strings.Contains(out, "\nt") {
+		t.Errorf("the column of times has no name:\n%s", out)
+	}
 	if _, err := files.Read([]string{filepath.Join(out, "simulate.npz")}, files.Options{}); err != nil {
 		t.Errorf("what was simulated cannot be read as data: %v", err)
 	}
 
-	plan := c.write("plan.csv", "t,"+d.ControlName(0)+"\n1,0.5\n2,0.5\n3,0.5\n")
+	plan := c.write("plan.csv", d.ControlName(0)+"\n0.5\n0.5\n0.5\n")
 	with := c.must("forecast", "own", "--data", one, "--horizon", "3", "--controls", plan)
 	without := c.must("forecast", "own", "--data", one, "--horizon", "3")
 	if with.out == without.out || with.err != "" || !strings.Contains(without.err, "are zero after the recording") {
@@ -195,15 +199,18 @@ func TestAsk_Refuses(t *testing.T) {
 	}{
 		{"forecast nowhere", exitUsage, []string{"nowhere"}},
 		{"forecast own --horizon -1", exitData, []string{"a horizon of -1 steps"}},
+		{"forecast own --horizon 1000000000", exitUsage, []string{"take", "GiB", "--samples"}},
+		{"simulate own --steps 1000000000", exitUsage, []string{"take", "GiB", "fewer --steps"}},
+		{"simulate own --episodes 1000000000 --steps 9", exitUsage, []string{"take", "GiB"}},
 		{"forecast own --quantiles 1.5", exitUsage, []string{"a quantile lies between 0 and 1"}},
 		{"forecast own --out x.xlsx", exitUsage, []string{"no such format is written", "end the name in .npz"}},
-		{"forecast own --checkpoint newest", exitUsage, []string{"it takes best or last"}},
-		{"forecast own --part holdout", exitUsage, []string{"it takes training, validation or test"}},
+		{"forecast own --checkpoint newest", exitUsage, []string{"must be best or last"}},
+		{"forecast own --part holdout", exitUsage, []string{"must be training, validation or test"}},
 		{"forecast own --data " + other, exitData, []string{"1 observed columns", "the model takes 2"}},
-		{"forecast own --horizon 3 --controls " + short, exitUsage, []string{"has 1 rows, and the horizon is 3"}},
-		{"forecast own --horizon 1 --controls " + text, exitData, []string{"line 2, column force", `"one" is no number`}},
+		{"forecast own --horizon 3 --controls " + short, exitData, []string{"it has no row for step 2 of the forecast", "or a shorter --horizon"}},
+		{"forecast own --horizon 1 --controls " + text, exitData, []string{"line 2, column u_force", `"one" is no number`}},
 		{"forecast own --horizon 1 --controls " + other, exitData, []string{"there is no column force"}},
-		{"forecast linear", exitUsage, []string{"was trained on a simulator", "data generate fhn --episodes 1"}},
+		{"forecast linear --part training", exitUsage, []string{"the run has no such recordings"}},
 		{"segment own --truth mode", exitData, []string{"--truth mode", "there is no such column; there are"}},
 		{"segment linear --data " + other, exitData, []string{"the model takes 2"}},
 		{"simulate linear", exitUsage, []string{"model.kind=linear does not make up whole series", "slds, fusion, dvbf, kvae, rslds, trslds and arhmm do"}},

@@ -20,8 +20,8 @@ import (
 )
 
 func (a *app) benchCommand() *cobra.Command {
-	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, beside the peak of its FMA units,
-which is measured in between. Let nothing else run meanwhile.`)
+	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, compared with the peak of its FMA
+units, which is measured in between. Run nothing else at the same time.`)
 	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(),
 		a.benchServeCommand(), a.benchSweepCommand())
 	return c

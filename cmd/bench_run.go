@@ -243,15 +243,15 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 		return err
 	}
 	defer transport.Close()
-	var h *sweepHost
+	var h *trials.Host
 	bench.As(partCoordinator, func() {
-		h, err = a.sweepHost(j, transport, trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, nil,
-			0)
+		h, err = j.Host(lead.Config{Command: a.command, Mistaken: mistaken}, transport,
+			trials.Leader{Page: web.SweepFile, Program: a.invoked, Threads: 1, Log: log}, 0)
 	})
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	occupancy := &bench.Occupancy{Shard: f.shard}
 	var dismiss func()
 	bench.As(partWorkers, func() {
@@ -264,7 +264,7 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	var shares bench.Shares
 	parts, err := profiled(f.profile, func() (err error) {
 		meter := occupancy.Begin()
-		bench.As(partCoordinator, func() { err = h.lead(c.Context(), nil) })
+		bench.As(partCoordinator, func() { err = h.Lead(c.Context(), nil) })
 		measured, unmeasured := meter.End(f.workers)
 		shares = measured
 		return errors.Join(err, unmeasured)

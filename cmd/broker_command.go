@@ -41,9 +41,9 @@ With --keys, only clients with a key from that folder may connect, and each may 
 what its role needs; ` + "`switchyard init`" + ` creates the keys. With port 0, a free port is chosen and the
 URL is printed.
 
-With --cluster it joins other servers to one cluster, in which messages cross only
-the hosts of who speaks and who hears; workers can carry such a server, too. With
---keys servers prove themselves with the certificate of routes of that folder.`,
+With --cluster it forms one cluster with other servers, such as those that workers can
+run: a message then travels directly from the sender's host to the receiver's. With
+--keys, servers authenticate each other with the route certificate in that folder.`,
 		Example: "  " + a.invoked + " broker --listen 127.0.0.1:4222\n" +
 			"  " + a.invoked + " broker --listen 0.0.0.0:4222 --keys deploy/secrets --tls\n" +
 			"  " + a.invoked + " broker --listen 0.0.0.0:4222 --keys deploy/secrets --tls --cluster 0.0.0.0:6222",
@@ -51,7 +51,7 @@ the hosts of who speaks and who hears; workers can carry such a server, too. Wit
 		RunE: func(*cobra.Command, []string) error { return a.serveBroker(flags) },
 	}
 	c.Flags().StringVar(&flags.listen, "listen", "127.0.0.1:4222", "address to listen on, HOST:PORT")
-	c.Flags().StringVar(&flags.keys, "keys", "", "folder of keys (default: no keys; anybody may do anything)")
+	c.Flags().StringVar(&flags.keys, "keys", "", "folder of keys (default: no keys; anyone can do anything)")
 	c.Flags().BoolVar(&flags.tls, "tls", false, "require TLS, with the certificate from the folder of keys")
 	flags.join.add(c, "form a cluster with other servers: address for their routes")
 	return c
@@ -122,7 +122,7 @@ func listenAddress(flag, address string, example int) error {
 		}
 	}
 	if err != nil {
-		return config.Hint(config.Usagef("--%s %s: %w", flag, address, err), "it takes HOST:PORT, e.g. 127.0.0.1:%d", example)
+		return config.Hint(config.Usagef("--%s %s: %w", flag, address, err), "must be HOST:PORT, e.g. 127.0.0.1:%d", example)
 	}
 	return nil
 }
@@ -159,11 +159,11 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broke
 		}
 	}
 	if f.keys == "" && f.listen != "" && !loopback(f.listen) {
-		log.Warn("the broker is open: whoever reaches it can read the runs and change them; give it --keys, or a loopback "+
+		log.Warn("the broker is open: anyone who reaches it can read and change the runs; use --keys, or a loopback "+
 			"address", "listen", f.listen)
 	}
 	if f.keys == "" && f.join.listen != "" && !loopback(f.join.listen) {
-		log.Warn("the routes are open: whoever reaches them can read the runs and change them; give it --keys, or a "+
+		log.Warn("the routes are open: anyone who reaches them can read and change the runs; use --keys, or a "+
 			"loopback address", "cluster", f.join.listen)
 	}
 	b, err := cluster.Start(cfg)

@@ -26,7 +26,7 @@ import (
 
 var (
 	// errBits is returned when faults changed the bits, which is what chaos tests.
-	errBits = errors.New("the parameters differ from those of the run without faults")
+	errBits = errors.New("the parameters differ from the run without faults")
 	// errIdle is returned when faults that were asked for did nothing, so that equal bits say nothing about them.
 	errIdle = errors.New("the bits are equal, but these faults did nothing and were not tested")
 )
@@ -152,7 +152,7 @@ const (
 func (f *chaosFlags) check() error {
 	switch {
 	case f.workers < 1 || f.workers > maxChaosWorkers:
-		return config.Usagef("--workers %d: it takes at least one worker, and at most %d fit on a machine", f.workers,
+		return config.Usagef("--workers %d: must be at least 1, and at most %d fit on a machine", f.workers,
 			maxChaosWorkers)
 	case f.duration < 0:
 		return config.Usagef("--duration %v: a length of time, such as 5m", f.duration)
@@ -220,8 +220,8 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 		return err
 	}
 	if flags.plan.CoordinatorKill > 0 && resolved.Config.Train.CheckpointEvery == 0 {
-		return config.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint that a killed "+
-			"coordinator could go on from; leave that setting out", flags.plan.CoordinatorKill)
+		return config.Usagef("--coordinator-kill %v: with train.checkpoint_every=0 there is no checkpoint from which "+
+			"a killed coordinator could continue; omit that setting", flags.plan.CoordinatorKill)
 	}
 	folder, err := os.MkdirTemp(a.getenv("TMPDIR"), "switchyard-chaos-")
 	if err != nil {

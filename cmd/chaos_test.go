@@ -132,7 +132,7 @@ func TestChaos_Usage(t *testing.T) {
 		{"fhn/smoke --drop 120%", "between 0 and 100%"},
 		{"fhn/smoke --kill 5", "length of time"},
 		{"fhn/smoke --pause 4s/2s", "no time between"},
-		{"fhn/smoke --workers 0", "at least one worker"},
+		{"fhn/smoke --workers 0", "must be at least 1"},
 		{"fhn/smoke --workers 65", "at most 64"},
 		{"fhn/smoke --drop 60%", "--drop 60%: at most 50%"},
 		{"fhn/smoke --corrupt 60%", "--corrupt 60%: at most 50%"},
@@ -147,7 +147,7 @@ func TestChaos_Usage(t *testing.T) {
 		{"fhn/smoke --disk-full 6s/9s", "type --disk-full=6s/12s or more"},
 		{"fhn/smoke --disk-full=6s/9s", "type --disk-full=6s/12s or more"},
 		{"fhn/smoke --measure 1001", "between 0 and 1000"},
-		{"fhn/smoke --coordinator-kill 2s train.checkpoint_every=0", "leave that setting out"},
+		{"fhn/smoke --coordinator-kill 2s train.checkpoint_every=0", "omit that setting"},
 		{"fhn/smoke train.step=4", "train.step"},
 	} {
 		r := newCLI(t).run(append([]string{"chaos"}, strings.Fields(c.arguments)...)...)

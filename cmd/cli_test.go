@@ -66,13 +66,14 @@ func (c *cli) run(arguments ...string) result {
 	var out, errs buffer
 	a := &app{
 		kinds: builtin(), in: strings.NewReader(c.stdin),
-		out: &out, err: &errs, environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
+		environ: append([]string{"SWITCHYARD_RUNS_DIR=" + c.dir}, c.environ...),
 		signals: c.signals, invoked: "switchyard", cores: 2,
 	}
 	if c.columns > 0 {
 		a.terminal, a.width = true, func() int { return c.columns }
-		a.out, a.err = terminal.Fold(&out, a.width, a.invoked), terminal.Fold(&errs, a.width, a.invoked)
 	}
+	width := func() int { return c.columns }
+	a.out, a.err = terminal.Fold(&out, width, a.invoked), terminal.Fold(&errs, width, a.invoked)
 	code := a.run(arguments)
 	return result{code, out.String(), errs.String()}
 }

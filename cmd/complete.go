@@ -101,6 +101,19 @@ func completeColumns(several bool) cobra.CompletionFunc {
 	}
 }
 
+// completeOwnColumns completes a column of the files that a run was trained on.
+func (a *app) completeOwnColumns(_ *cobra.Command, args []string, word string) ([]cobra.Completion,
+	cobra.ShellCompDirective,
+) {
+	var paths []string
+	if len(args) > 0 {
+		if c, err := a.runConfig(args[0]); err == nil && c.Recorded() {
+			paths = strings.Split(c.Env.Settings.(*files.Settings).Files, ",")
+		}
+	}
+	return columnsAfter("", word, paths, false)
+}
+
 // filesNamed are the files of --data or --in, where a command has these flags, or else its arguments.
 func filesNamed(c *cobra.Command, args []string) []string {
 	if c.Flags().Lookup("data") == nil {

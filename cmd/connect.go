@@ -169,7 +169,7 @@ func secretFile(flag, path string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return config.Hint(config.Usagef("--%s takes the name of a file, and there is none of that name; what was given "+
+	return config.Hint(config.Usagef("--%s takes the name of a file, and there is none of that name; the value given "+
 		"may be the secret itself", flag),
 		"the arguments of a process can be seen by all users of the machine: if it was a secret, make a new one "+
 			"(docs/security.md)")

@@ -99,7 +99,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	if err != nil {
 		return err
 	}
-	err = a.untilSaved(a.err, "finishing the steps under way, writing checkpoints", func(ctx context.Context) error {
+	err = a.untilSaved(a.err, "finishing the current steps, writing checkpoints", func(ctx context.Context) error {
 		return h.Serve(ctx, page, first)
 	})
 	if errors.Is(err, errAborted) {

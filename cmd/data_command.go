@@ -18,7 +18,7 @@ func (a *app) dataCommand() *cobra.Command {
 	c := group("data", "Look at, simulate, convert and draw trajectories", `Look at, simulate, convert and draw trajectories.
 
 Files are .npz, .npy, .csv, .tsv (also .gz), .parquet and .mat, folders of those, or
-globs in quotes. docs/data.md tells what they hold.`)
+globs in quotes. docs/data.md describes them.`)
 	c.AddCommand(a.dataInfoCommand(), a.dataGenerateCommand(), a.dataConvertCommand(), a.dataShowCommand())
 	return c
 }

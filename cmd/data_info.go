@@ -14,8 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/setting"
-	"github.com/switchyard-ml/switchyard/internal/suggest"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/sweep/fit"
 )
 
 // dataInfo is what `data info --json` prints.
@@ -27,17 +27,28 @@ type dataInfo struct {
 	SplitSteps    [3]int     `json:"split_steps"`       // by time: steps of each part
 	SplitProblem  string     `json:"split_problem,omitempty"`
 	Suggestion    suggestion `json:"suggestion"`
+
+	Bodies  *dataBodies  `json:"bodies,omitempty"`  // if they are asked for
+	Regimes *dataRegimes `json:"regimes,omitempty"` // likewise
 }
 
 func (a *app) dataInfoCommand() *cobra.Command {
 	var flags readFlags
 	var family string
+	var bodies, regimes bool
 	c := &cobra.Command{
 		Use:   "info FILE...",
 		Short: "Show shapes, ranges, missing values and a suitable configuration",
 		Long: `Show what files hold, and the command that trains on them. The roles of columns with
 other names than the convention's are guessed from names and values; the guess is shown,
-and the flags below override it. - reads standard input.`,
+and the flags below override it. - reads standard input.
+
+--bodies finds which channels and controls belong to the same agent: one helps to
+predict the other a step ahead, on data that the fit has not seen.
+
+--regimes finds the number of regimes and the dimensions of a state: autoregressive
+hidden Markov models are fitted to one half of the recordings and scored on the other.
+The suggested command uses these sizes.`,
 		Example: "  " + a.invoked + " data info 'data/*.npz'\n  " + a.invoked +
 			" data info record.csv --observe speed --control volt --time date",
 		Args: atLeastOne("FILE"),
@@ -47,16 +58,31 @@ and the flags below override it. - reads standard input.`,
 				if err != nil {
 					return err
 				}
+				if regimes {
+					if info.Regimes, err = a.weighed(d, &info.Suggestion, family); err != nil {
+						return err
+					}
+				}
+				if bodies {
+					if info.Bodies, err = divided(d); err != nil {
+						return err
+					}
+				}
 				if a.asJSON {
 					return a.printJSON(info)
 				}
-				return a.showData(d, info)
+				if err := a.showData(d, info); err != nil {
+					return err
+				}
+				return errors.Join(a.showWeighed(info.Regimes), a.showBodies(info.Bodies))
 			})
 		},
 	}
 	flags.add(c)
 	c.Flags().StringVar(&flags.transform, "transform", "", "transform of the observations before scaling: log, "+
 		"diff, log-diff12, NAME=log ...")
+	c.Flags().BoolVar(&bodies, "bodies", false, "find which channels and controls belong to the same agent")
+	c.Flags().BoolVar(&regimes, "regimes", false, "find the number of regimes")
 	c.Flags().StringVar(&family, "model", "slds", "model family to suggest settings for")
 	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("model", completeWords(a.families()))
@@ -255,7 +281,7 @@ func short(v float64) string { return terminal.Number(v, 5) }
 
 // suggestion is a configuration to begin with, and the command that has to be run before.
 type suggestion struct {
-	suggest.Suggestion
+	fit.Suggestion
 	Convert []string `json:"convert,omitempty"` // arguments of the command that has to be run first
 }
 
@@ -271,7 +297,7 @@ func (a *app) suggested(family string, paths []string, how files.Options, d *fil
 		g.Convert = slices.Concat([]string{"data", "convert"}, paths, []string{to}, readWords(how))
 		paths, how = []string{to}, files.Options{Transform: how.Transform}
 	}
-	g.Suggestion = suggest.For(f, paths, how, d)
+	g.Suggestion = fit.Suggest(f, paths, how, d)
 	if g.Preset == "" {
 		g.Convert = nil
 	}
@@ -279,16 +305,16 @@ func (a *app) suggested(family string, paths []string, how files.Options, d *fil
 }
 
 // family is the family of models of a name, with its keys.
-func (a *app) family(name string) (suggest.Family, error) {
+func (a *app) family(name string) (fit.Family, error) {
 	all := a.families()
 	if !slices.Contains(all, name) {
 		hint := "the families are " + strings.Join(all, ", ")
 		if near := setting.Nearest(name, all); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		return suggest.Family{}, config.Hint(config.Usagef("--model %s: there is no such family of models", name), "%s", hint)
+		return fit.Family{}, config.Hint(config.Usagef("--model %s: there is no such family of models", name), "%s", hint)
 	}
-	return suggest.Family{Name: name, Has: func(key string) bool { return a.kinds.Has(key, "model.kind="+name) }}, nil
+	return fit.Family{Name: name, Has: func(key string) bool { return a.kinds.Has(key, "model.kind="+name) }}, nil
 }
 
 // families are the names of the families of models.

@@ -44,7 +44,7 @@ and paths, the arm, the hopper). Writes PNG, SVG and the numbers as CSV.`,
 				if err != nil {
 					return err
 				}
-				return a.draw(s, simulating.episodes, dir)
+				return a.draw(s, simulating.episodes, dir, args)
 			})
 		},
 	}
@@ -79,11 +79,9 @@ func isPath(arg string) bool {
 	return err == nil
 }
 
-// draw writes the figures that fit the data and prints their paths.
-func (a *app) draw(s *simulation, count int, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder of the pictures: %w", err)
-	}
+// draw writes the figures that fit the data and prints their paths. It refuses to write what is read, or would be read
+// by the same command.
+func (a *app) draw(s *simulation, count int, dir string, read []string) error {
 	d := s.dataset
 	var episodes []int
 	for i := range min(count, len(d.Episodes)) {
@@ -98,6 +96,17 @@ func (a *app) draw(s *simulation, count int, dir string) error {
 	}
 	if s.env != nil {
 		figures = append(figures, scenes(s.env, d, episodes)...)
+	}
+	for _, f := range figures {
+		for _, name := range f.Files() {
+			if path := filepath.Join(dir, name); files.Reads(read, path) {
+				return config.Hint(config.Usagef("--out %s: the file %s is, or would be, read by this command", dir, path),
+					"choose another folder")
+			}
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder of the pictures: %w", err)
 	}
 	var pictures []string
 	for _, f := range figures {

@@ -357,3 +357,32 @@ func TestData_PathsThatCannotBeRead(t *testing.T) {
 		t.Errorf("no permission: exit code %d, %s", r.code, r.err)
 	}
 }
+
+// TestData_InfoOfRegimes: the number of regimes and dimensions that recordings have is in the suggested command.
+func TestData_InfoOfRegimes(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	path := filepath.Join(c.folder(), "sticky.npz")
+	c.must("data", "generate", "sticky", "--episodes", "24", "--length", "100", "--out", path)
+	var info dataInfo
+	if err := json.Unmarshal([]byte(c.must("data", "info", path, "--regimes", "--json").out), &info); err != nil {
+		t.Fatal(err)
+	}
+	if y := info.Regimes; y == nil || y.Regimes != 3 || y.Latent != 2 || y.Open || y.Sure < 0.9 || len(y.Tried) < 4 {
+		t.Errorf("%+v", y)
+	}
+	out := c.must("data", "info", path, "--regimes").out
+	for _, want := range []string{
+		"model.latent=2", "model.switches=3", "model.start=arhmm", "3 regimes, in 100 %", "the suggested command has this number",
+		"A state of 2: 2 of 2 principal components",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	few := filepath.Join(c.folder(), "few.npz")
+	c.must("data", "generate", "sticky", "--episodes", "2", "--length", "100", "--out", few)
+	if r := c.run("data", "info", few, "--regimes"); r.code != 4 || !strings.Contains(r.err, "200 steps") {
+		t.Errorf("200 steps: exit code %d, %s", r.code, r.err)
+	}
+}

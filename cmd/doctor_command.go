@@ -97,7 +97,7 @@ func (a *app) checkKeys(dir string) bench.Finding {
 	}
 	list, listErr := cluster.List(dir)
 	if err := errors.Join(err, listErr); err != nil {
-		f.State, f.Found, f.Do = bench.Bad, err.Error(), "put the folder back from a copy, or make it anew: "+
+		f.State, f.Found, f.Do = bench.Bad, err.Error(), "restore the folder from a backup, or create it again: "+
 			a.invoked+" init --dir "+dir
 		return f
 	}
@@ -239,7 +239,7 @@ var errUnwell = errors.New("not well")
 func health(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", config.Usagef("--url %q: it takes e.g. http://127.0.0.1:8080/healthz", address)
+		return "", config.Usagef("--url %q: must be like http://127.0.0.1:8080/healthz", address)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

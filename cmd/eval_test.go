@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -153,5 +154,54 @@ func TestEval_OwnData(t *testing.T) {
 	writeTrajectories(t, data, 13)
 	if r := c.run("eval", "own"); r.code != exitData || !strings.Contains(r.err, "not those that the run began with") {
 		t.Errorf("other data: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// TestEval_OwnLabels: regimes of own data are scored against a column that is named, or against z.
+func TestEval_OwnLabels(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	table := func(label string) string {
+		lines := []string{"id,y," + label}
+		for id := range 10 {
+			y := 0.0
+			for step := range 40 {
+				mode := (step + id) / 8 % 2
+				y = 0.5*y + 2*float64(mode) + 0.1*float64((7*step+3*id)%5)
+				lines = append(lines, fmt.Sprintf("%d,%.3f,%d", id, y, 4-mode))
+			}
+		}
+		return c.write(label+".csv", strings.Join(lines, "\n")+"\n")
+	}
+	for label, data := range map[string]string{"mode": table("mode"), "z": table("z")} {
+		c.must("train", "files", "env.files="+data, "env.observe=y", "env.id=id", "model.kind=arhmm", "model.switches=2",
+			"model.sweeps=20", "model.exchange=20", "--name", label, "--quiet")
+	}
+	for _, line := range []string{"eval mode --protocol segmentation --truth mode", "eval z --protocol segmentation"} {
+		m := metricsOf(t, c.must(append(strings.Fields(line), "--json")...).out)
+		recall, _ := m["recall"].(map[string]any)
+		if m["accuracy"].(float64) < 0.9 || m["accuracy_arhmm"].(float64) < 0.9 || m["accuracy_majority"].(float64) > 0.7 ||
+			m["regimes"] != 2.0 || recall["3"] == nil || recall["4"] == nil || m["standard_error"] == nil {
+			t.Errorf("%s: %v", line, m)
+		}
+	}
+	var divided struct{ Steps, System []int }
+	if err := json.Unmarshal([]byte(c.must("segment", "z", "--part", "training", "--json").out), &divided); err != nil {
+		t.Fatal(err)
+	}
+	if len(divided.Steps) != 2 || divided.Steps[0] < divided.Steps[1] || len(divided.System) != 2 ||
+		divided.System[0]+divided.System[1] != 1 {
+		t.Errorf("regimes are not numbered by share: %+v", divided)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "z", "figures", "segmentation.svg")); err != nil {
+		t.Error(err)
+	}
+	for _, test := range []struct{ line, want string }{
+		{"eval mode --protocol segmentation", "--truth COLUMN"},
+		{"eval mode --truth mode", "--truth: protocol recordings"},
+	} {
+		if r := c.run(strings.Fields(test.line)...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
+			t.Errorf("%s: exit code %d, stderr %q, want %q", test.line, r.code, r.err, test.want)
+		}
 	}
 }

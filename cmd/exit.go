@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
+	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -45,8 +46,10 @@ var exitCodes = []struct {
 	{files.ErrData, exitData},
 	{cluster.ErrDamaged, exitData},
 	{cluster.ErrKeys, exitData},
+	{syscall.ENOTDIR, exitUsage},
 	{syscall.ENOSPC, exitFailed}, // before ErrInterrupted: the checkpoint may be missing
 	{coordinator.ErrInterrupted, exitInterrupted},
+	{sweep.ErrInterrupted, exitInterrupted},
 }
 
 func exitCode(err error) int {
@@ -74,6 +77,9 @@ func mistaken(err error) bool {
 // complain prints an error, and its hint in the next line.
 func (a *app) complain(err error) {
 	hint := config.HintOf(err)
+	if hint == "" && errors.Is(err, syscall.ENOTDIR) {
+		hint = "a folder cannot be where a file is: give another name, or move the file away"
+	}
 	switch {
 	case a.logFormat == "json":
 		var fields []any

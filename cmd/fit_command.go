@@ -12,7 +12,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/fit"
@@ -40,14 +42,14 @@ func (a *app) fitCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fit FILE... [key=value...]",
 		Short: "Find the model that predicts recordings best",
-		Long: `Read recordings, decide how they are used, try simple rules, autoregressions, models
-with regimes and networks at sizes that the data can pay for, and keep the one that
-predicts best as a run. It ends with a verdict: whether the model beats the simple rules,
-and whether its regimes hold over seeds.
+		Long: `Read recordings, decide how to use them, try simple rules, autoregressions, models with
+regimes, and networks of sizes that suit the data, and keep the one that predicts best as
+a run. It ends with a verdict: whether the model beats the simple rules, and whether its
+regimes are stable over seeds.
 
-Each decision about the data is a line with the flag that decides otherwise. The budget
-is turned into a plan by a model of costs, which is kept: the same command goes on after
-any end, to the same result on any number of workers.`,
+Each decision about the data is printed with the flag that changes it. A fixed cost model
+turns the budget into a plan, which is stored. If fit is interrupted, the same command
+continues it, with the same result on any number of workers.`,
 		Example: "  " + a.invoked + " fit sales.csv\n  " + a.invoked +
 			" fit 'runs/*.csv' --observe speed,torque --control volt --budget 20m --name motor",
 		Args:              atLeastOne("FILE"),
@@ -55,19 +57,19 @@ any end, to the same result on any number of workers.`,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.fit(args, flags) },
 	}
 	flags.read.add(c)
-	c.Flags().StringVar(&flags.read.transform, "transform", "", "what is done to observations before scaling: log, diff, "+
-		"log-diff12, NAME=log ... (default: those that suit are tried)")
-	c.Flags().DurationVar(&flags.budget, "budget", fit.DefaultBudget, "time that the plan may take on the workers, by a "+
-		"model of costs")
-	c.Flags().IntVar(&flags.workers, "workers", a.cores, "workers in this process; more pay for more candidates of a fit "+
-		"that begins")
-	c.Flags().IntVar(&flags.horizon, "horizon", 0, "time steps that are predicted (default: a season, or up to 10)")
+	c.Flags().StringVar(&flags.read.transform, "transform", "", "transform of the observations before scaling: log, "+
+		"diff, log-diff12, NAME=log ... (default: try those that suit)")
+	c.Flags().DurationVar(&flags.budget, "budget", fit.DefaultBudget, "time for the plan on the workers, according to a "+
+		"fixed cost model")
+	c.Flags().IntVar(&flags.workers, "workers", a.cores, "workers in this process; with more of them, a new fit tries "+
+		"more candidates")
+	c.Flags().IntVar(&flags.horizon, "horizon", 0, "time steps to predict (default: a season, or up to 10)")
 	c.Flags().Uint64Var(&flags.seed, "seed", 1, "seed of all candidates")
-	c.Flags().StringSliceVar(&flags.families, "families", nil, "`KINDS` of models that are tried beside the simple rules "+
+	c.Flags().StringSliceVar(&flags.families, "families", nil, "`KINDS` of models to try beside the simple rules "+
 		"(default: those that suit)")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the fit and of the run that it keeps (default: that of the "+
 		"file)")
-	c.Flags().BoolVar(&flags.dry, "dry-run", false, "say what would be done, and do nothing")
+	c.Flags().BoolVar(&flags.dry, "dry-run", false, "print what would be done, and do nothing")
 	c.Flags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweep of the candidates")
 	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("families", completeWords(a.families()))
@@ -136,9 +138,12 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 	if err := flags.request(a, args); err != nil {
 		return err
 	}
-	var err error
-	if flags.fitting, err = flags.asked.Prepare(flags.folder, a.runsDir); err != nil {
+	err := a.atOnce(func() (err error) {
+		flags.fitting, err = flags.asked.Prepare(flags.folder, a.runsDir)
 		return dataFault(err)
+	})
+	if err != nil {
+		return err
 	}
 	f := flags.fitting
 	if flags.dry {
@@ -148,23 +153,30 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 	if !a.quiet {
 		fmt.Fprint(flags.screen, fitPlan(f), "\n")
 	}
-	err = a.untilSaved(flags.screen, "writing checkpoints of the candidates under way",
+	err = a.untilSignal(flags.screen, "writing checkpoints of the running candidates",
 		func(ctx context.Context) error {
 			defer flags.screen.Finish()
 			return f.Try(ctx, fit.Place{
-				Workers: flags.workers, Threads: a.cores, Page: web.SweepFile, Program: a.invoked,
-				Command: a.command, Log: a.logger(flags.screen, hclog.Warn), Show: flags.changed(a),
+				Workers: flags.workers, Command: a.command, Leader: trials.Leader{
+					Threads: a.cores, Page: web.SweepFile, Program: a.invoked, Show: flags.changed(a),
+					Log: a.logger(flags.screen, hclog.Warn),
+				},
 			})
 		})
 	switch {
 	case errors.Is(err, errAborted), errors.Is(err, sweep.ErrInterrupted):
-		return config.Hint(err, "nothing is lost: the same command goes on")
+		return config.Hint(fmt.Errorf("fit %s: %w", f.Folder.Name, switchyard.ErrInterrupted),
+			"nothing is lost: the same command continues it")
 	case err != nil:
 		return err
 	}
-	r, err := f.Finish(a.runsDir, a.cores)
-	if err != nil {
+	var r *fit.Result
+	err = a.atOnce(func() (err error) { // it begins anew with the same command
+		r, err = f.Finish(a.runsDir, a.cores)
 		return dataFault(err)
+	})
+	if err != nil {
+		return err
 	}
 	return a.result(r, func() error { return a.tellFit(f, r) })
 }
@@ -179,9 +191,9 @@ func fitPlan(f *fit.Fit) string {
 	_, _ = table.WriteTo(&b)
 	verb := "tries"
 	if f.Begun {
-		verb = "goes on with"
+		verb = "continues with"
 	}
-	fmt.Fprintf(&b, "\n%s %s, about %s of one core by the model of costs\n", verb,
+	fmt.Fprintf(&b, "\n%s %s, about %s of one core by the cost model\n", verb,
 		terminal.Count(len(f.Plan.Candidates), "candidate"), terminal.Short(f.Plan.Time(1)))
 	if n := len(f.Plan.Left); n > 0 {
 		names := make([]string, 0, n)
@@ -216,7 +228,7 @@ func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 		return err
 	}
 	next := [][]string{{"forecast", r.Run}, {"backtest", r.Run}}
-	if r.Regimes != nil && r.Regimes.Stable {
+	if _, standing := r.Report.Beaten(); r.Regimes != nil && r.Regimes.Stable && standing != eval.Behind {
 		next = append(next, []string{"segment", r.Run})
 	}
 	next = append(next, []string{"sweep", "show", f.Folder.Name})

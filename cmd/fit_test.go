@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -46,7 +48,7 @@ func TestFit_FromFileToForecast(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	data, sweeps := writeMonths(t, 120), filepath.Join(c.dir, "sweeps")
-	line := []string{"fit", data, "--families", "arhmm", "--budget", "4s", "--sweeps-dir", sweeps, "--horizon", "6", "--seed", "1"}
+	line := []string{"fit", data, "--families", "arhmm", "--budget", "6s", "--sweeps-dir", sweeps, "--horizon", "6", "--seed", "1"}
 	fit := func(name, workers string) fitted {
 		var f fitted
 		out := c.must(append(line, "--name", name, "--workers", workers, "--json", "--quiet")...).out
@@ -74,20 +76,14 @@ func TestFit_FromFileToForecast(t *testing.T) {
 	c.must("forecast", "sales", "--horizon", "3")
 	c.must("backtest", "sales", "--json")
 
-	// The plan of one worker, led by three, without what the first has found.
-	copied := filepath.Join(sweeps, "again")
-	for _, name := range []string{"fit.json", trials.SpecFile} {
-		text, err := os.ReadFile(filepath.Join(sweeps, "sales", name))
-		if err == nil {
-			err = os.MkdirAll(copied, 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(copied, name), text, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	report := filepath.Join(t.TempDir(), "report")
+	c.must("report", "sales", "-o", report)
+	if page, err := os.ReadFile(filepath.Join(report, "index.html")); err != nil || !strings.Contains(string(page), "<p>Verdict: Predicts 6 steps ahead") {
+		t.Errorf("the report has no verdict: %v", err)
 	}
+
+	// The plan of one worker, killed when it has two results, and led to its end by three.
+	halted(t, filepath.Join(sweeps, "again", trials.JournalFile), append(line, "--name", "again", "--workers", "1", "--runs-dir", c.dir)...)
 	three := fit("again", "3")
 	if three.Hash != one.Hash || len(three.Candidates) != len(one.Candidates) {
 		t.Errorf("three workers: %s of %d candidates, one: %s of %d", three.Hash, len(three.Candidates), one.Hash, len(one.Candidates))
@@ -96,6 +92,61 @@ func TestFit_FromFileToForecast(t *testing.T) {
 		if b := three.Candidates[i]; *a.Score != *b.Score || strings.Join(a.Settings, " ") != strings.Join(b.Settings, " ") {
 			t.Errorf("candidate %d: %v %v with one worker, %v %v with three", i, a.Settings, *a.Score, b.Settings, *b.Score)
 		}
+	}
+}
+
+// halted runs a command as a process of its own and kills it when the journal of its sweep has two results.
+func halted(t *testing.T, journal string, arguments ...string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, arguments...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		text, _ := os.ReadFile(journal) // an error: not there yet
+		if strings.Count(string(text), `"kind":"result"`) >= 2 {
+			break
+		}
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before it was killed: %v", err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+}
+
+// TestFit_EndsWhenAsked: an interrupt ends a fit that has an hour of candidates to go, with the code of an interrupt and
+// with advice, and leaves no run.
+func TestFit_EndsWhenAsked(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	sweeps := filepath.Join(c.dir, "sweeps")
+	go func() {
+		for {
+			if _, err := os.Stat(filepath.Join(sweeps, "sales", trials.JournalFile)); err == nil {
+				c.signals <- os.Interrupt
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	r := c.run("fit", writeMonths(t, 120), "--budget", "1h", "--workers", "1", "--sweeps-dir", sweeps, "--families", "slds", "--name", "sales")
+	if r.code != exitInterrupted || !strings.Contains(r.err, "the same command continues it") {
+		t.Errorf("code %d\n%s", r.code, r.err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "sales")); err == nil {
+		t.Error("it kept a run")
 	}
 }
 
@@ -111,7 +162,7 @@ func TestFit_RefusesWhatItCannot(t *testing.T) {
 		code int
 		want string
 	}{
-		{"fit " + data + " --name taken", exitUsage, "is a run of its own"},
+		{"fit " + data + " --name taken", exitUsage, "is a separate run"},
 		{"fit " + data + " model.kind=lstm", exitUsage, "fit takes settings of the sections env and eval alone"},
 		{"fit " + data + " --families slsd", exitUsage, "did you mean slds?"},
 		{"fit " + data + " --budget -1s", exitUsage, "they are positive"},

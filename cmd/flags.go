@@ -67,31 +67,25 @@ func (a *app) printJSON(v any) error {
 	return a.printRaw(b.String())
 }
 
-// printRaw prints text that programs read: its lines stay as they are on a terminal, too.
-func (a *app) printRaw(text string) error {
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	if _, err := io.WriteString(raw(a.out), text); err != nil {
-		return fmt.Errorf("write the output: %w", err)
-	}
-	return nil
-}
+// printRaw prints JSON: its lines stay as they are on a terminal, too.
+func (a *app) printRaw(text string) error { return a.printAsIs(terminal.JSON(text)) }
 
 // printYAML prints a configuration. On a terminal its comments are folded, so that it stays a configuration.
 func (a *app) printYAML(text string) error {
-	if w, ok := a.out.(interface{ Width() int }); ok {
-		text = terminal.FoldComments(text, w.Width())
+	if w, ok := a.out.(interface{ Width() int }); ok && w.Width() > 0 {
+		text = terminal.FoldComments(terminal.Lines(text), w.Width())
 	}
-	return a.printRaw(text)
+	return a.printAsIs(text)
 }
 
-// raw is an output without the breaking of lines for a terminal.
-func raw(out io.Writer) io.Writer {
-	if w, ok := out.(interface{ Unfolded() io.Writer }); ok {
-		return w.Unfolded()
+func (a *app) printAsIs(text string) error {
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
 	}
-	return out
+	if _, err := io.WriteString(terminal.Raw(a.out), text); err != nil {
+		return fmt.Errorf("write the output: %w", err)
+	}
+	return nil
 }
 
 // memoryFlag says where processes of this host meet to share memory.

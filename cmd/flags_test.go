@@ -59,6 +59,8 @@ var flagLines = []string{
 	"resume plain --tensorboard=false",
 	"runs prune --dry-run --sweeps-dir OUT/sweeps --older-than 1w",
 	"runs export own --to csv --out OUT/own.csv",
+	"runs label own --tag good --untag bad --note why --archive",
+	"runs label own --restore",
 	"runs export own --to tensorboard --out OUT/tb",
 }
 

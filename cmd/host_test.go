@@ -104,7 +104,7 @@ func (p *process) says(text string) {
 // await waits until a condition holds, up to a time in which it must.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not happen")
 		}
@@ -177,7 +177,7 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", want, r.out)
 		}
 	}
-	if r := c.must(append([]string{"submit", "--name", "long"}, paced...)...); !strings.Contains(r.out, "it is under way already") {
+	if r := c.must(append([]string{"submit", "--name", "long"}, paced...)...); !strings.Contains(r.out, "it is already running") {
 		t.Errorf("submitted twice: %s", r.out)
 	}
 	c.must("submit", "fhn/smoke", "--name", "short")
@@ -267,7 +267,7 @@ func TestCoordinator_GoesOnByItself(t *testing.T) {
 	}
 	c.hire(2)
 	r := c.must("submit", "noise/smoke", "--name", "one", "--wait")
-	known := strings.Contains(r.out, "it is under way already") || strings.Contains(r.out, "it is finished already") // workers may be quicker
+	known := strings.Contains(r.out, "it is already running") || strings.Contains(r.out, "it is finished already") // workers may be quicker
 	if !known || !strings.Contains(r.out, "params_sha256 "+trainedHash(t, "noise/smoke")) {
 		t.Errorf("got %s", r.out)
 	}
@@ -384,7 +384,7 @@ func TestSubmit_BringsOwnData(t *testing.T) {
 	submit := slices.Concat([]string{"submit"}, words, []string{"--name", "own"})
 	c.must(append(submit, "--json")...) // without it, submit waits for a worker
 	first.says("data set received")
-	if r := c.must(submit...); !strings.Contains(r.out, "it is under way already") || strings.Count(first.err.String(), "data set received") != 1 {
+	if r := c.must(submit...); !strings.Contains(r.out, "it is already running") || strings.Count(first.err.String(), "data set received") != 1 {
 		t.Errorf("submitted twice: %s", r.out)
 	}
 	if code := first.stop(); code != exitInterrupted {
@@ -423,7 +423,7 @@ func TestSubmit_Errors(t *testing.T) {
 		{"coordinator --nats=", exitUsage, []string{"needs the address of a broker"}},
 		{"coordinator --web 0.0.0.0:0", exitUsage, []string{"token"}},
 		{"coordinator --web 8080", exitUsage, []string{"--web 8080", "missing port"}},
-		{"coordinator --runs-dir " + c.write("file", "") + "/x", exitFailed, []string{"the folder of runs", "with --runs-dir"}},
+		{"coordinator --runs-dir " + c.write("file", "") + "/x", exitUsage, []string{"the folder of runs", "with --runs-dir"}},
 	} {
 		r := c.run(strings.Fields(test.line)...)
 		if r.code != test.code {
@@ -458,7 +458,7 @@ func TestSubmit_Errors(t *testing.T) {
 		}
 	}
 	c.must("runs", "stop", "taken")
-	if r := c.run("runs", "stop", "taken"); r.code != exitUsage || !strings.Contains(r.err, "not under way") {
+	if r := c.run("runs", "stop", "taken"); r.code != exitUsage || !strings.Contains(r.err, "not running") {
 		t.Errorf("stopped twice: exit code %d: %s", r.code, r.err)
 	}
 	c.broker.Shutdown()

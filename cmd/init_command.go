@@ -155,7 +155,7 @@ var keyFiles = map[string][2]string{
 	cluster.CoordinatorKey: {"key of coordinators", "coordinator"},
 	cluster.OperatorKey:    {"key of people: submit, runs", "your machine"},
 	cluster.WorkerKey:      {"key of workers", "workers"},
-	cluster.Auth:           {"who may do what (public keys)", "broker"},
+	cluster.Auth:           {"permissions (public keys)", "broker"},
 	cluster.PageToken:      {"password of the page", "coordinator"},
 	cluster.CAKey:          {"key of the authority", "nowhere: keep it safe"},
 	cluster.CA:             {"certificate of the authority", "all, with TLS"},

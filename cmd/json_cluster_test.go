@@ -46,8 +46,8 @@ func TestSubmit_SaysWhatGoesOn(t *testing.T) {
 	if code := p.wait(); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	p.says("not waiting any more; what the coordinator has accepted goes on")
-	p.says("not waiting for run a any more; it goes on")
+	p.says("not waiting any more; what the coordinator has accepted continues")
+	p.says("not waiting for run a any more; it continues")
 	p.says("hint: look after it with: switchyard runs show a")
 	if r := c.show("a"); r.State != "running" {
 		t.Errorf("the run is %s", r.State)

@@ -84,6 +84,11 @@ func TestWorker_KeyOfItsOwn(t *testing.T) {
 	}
 	t.Cleanup(b.Shutdown)
 	p := &process{t: t, signals: make(chan os.Signal, 2), err: &buffer{}, code: make(chan int, 1)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the worker says\n%s", p.err)
+		}
+	})
 	a := &app{kinds: builtin(), out: &buffer{}, err: p.err, signals: p.signals, invoked: "switchyard", cores: 1}
 	go func() { p.code <- a.run([]string{"worker", "--nats", b.URL(), "--nkey", dir, "--id", "w"}) }()
 	connected := func() string {

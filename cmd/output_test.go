@@ -133,11 +133,11 @@ func TestHelp_Fits(t *testing.T) {
 	walk(flagTree())
 }
 
-// freeTexts are flags whose value no list knows: new names, addresses, numbers, sets of settings, and columns of files.
+// freeTexts are flags whose value no list knows: new names, addresses, numbers, sets of settings, columns and recordings of files.
 var freeTexts = []string{
-	"name", "reason", "id", "cluster", "cluster-seed", "listen", "web", "url", "nats", "link", "stragglers", "experiment", "older-than", "host", "worker",
+	"name", "reason", "id", "cluster", "cluster-seed", "listen", "web", "url", "nats", "link", "stragglers", "experiment", "older-than", "host", "worker", "recording",
 	"observe", "control", "label", "time", "rename", "resample", "transform", "quantiles", "only", "seeds", "measured",
-	"drop", "dup", "delay", "corrupt", "nan", "pause", "partition", "disk-full", "kill", "coordinator-kill", "nats-restart",
+	"tag", "untag", "note", "drop", "dup", "delay", "corrupt", "nan", "pause", "partition", "disk-full", "kill", "coordinator-kill", "nats-restart",
 }
 
 // places are flags whose value is a file or a folder, which shells complete.

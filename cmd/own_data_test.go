@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// writeTrajectories writes CSV files of a damped oscillator under a control, of unequal lengths, with a
-// missing value in each.
+// writeTrajectories writes CSV files of a damped oscillator under a control, of unequal lengths. One in four has a gap,
+// which is filled in whenever the file is asked about.
 func writeTrajectories(t *testing.T, dir string, n int) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -27,7 +27,7 @@ func writeTrajectories(t *testing.T, dir string, n int) {
 			v += 0.1 * (u - x - 0.2*v)
 			x += 0.1 * v
 			position := fmt.Sprintf("%.6f", x)
-			if step == 10 {
+			if step == 10 && i%4 == 1 {
 				position = ""
 			}
 			fmt.Fprintf(&b, "%.1f,%s,%.6f,%.6f\n", 0.1*float64(step), position, v, u)
@@ -102,6 +102,57 @@ func TestResume_OwnData(t *testing.T) {
 	}
 }
 
+// TestTrain_ReadsAsDataInfoDoes: without a key that says how, a run decides columns, times and recordings as data info
+// does, says so in its plan, and keeps the decisions as keys; a key decides otherwise.
+func TestTrain_ReadsAsDataInfoDoes(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	var b strings.Builder
+	b.WriteString("when,shop,sold,price\n")
+	for day := range 40 {
+		for i, shop := range []string{"north", "south", "west"} {
+			fmt.Fprintf(&b, "2024-%02d-%02d,%s,%.3f,%.3f\n", 1+day/28, 1+day%28, shop, 10+float64(i)+math.Sin(float64(day)), 5+math.Cos(float64(day*i)))
+		}
+	}
+	path := filepath.Join(t.TempDir(), "shops.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	line := append([]string{"train", "files", "env.files=" + path, "env.window=4", "env.split=time"}, small[1:]...)
+	plan := c.must(append(line, "--dry-run")...).out
+	for _, want := range []string{"read by   env.observe=sold,price", "env.time=when", "env.id=shop", "2 channels"} {
+		if !strings.Contains(plan, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, plan)
+		}
+	}
+	c.must(append(line, "--name", "guessed")...)
+	c.must(append(line, "env.observe=sold,price", "env.time=when", "env.id=shop", "--name", "said")...)
+	if got, want := c.info("guessed").ParametersSHA256, c.info("said").ParametersSHA256; got != want {
+		t.Errorf("guessed: parameters %s, with the keys %s", got, want)
+	}
+	if kept := c.must("config", "show", filepath.Join(c.dir, "guessed", "config.yaml"), "--json").out; !strings.Contains(kept, `"env.time": "when"`) {
+		t.Errorf("the run does not keep how its files are read:\n%s", kept)
+	}
+	if other := c.must(append(line, "env.observe=price", "--dry-run")...).out; !strings.Contains(other, "1 channel and") || strings.Contains(other, "read by   env.observe") {
+		t.Errorf("a key does not decide otherwise:\n%s", other)
+	}
+}
+
+// TestTrain_SaysThatItIsTooShort to be validated on the way, before it begins.
+func TestTrain_SaysThatItIsTooShort(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	line := append([]string{"train", "files", "env.files=" + data, "--dry-run"}, small...)
+	if r := c.must(append(line, "train.validate_every=20")...); !strings.Contains(r.out, "20 steps end before a validation is due") {
+		t.Errorf("the plan has no warning:\n%s", r.out)
+	}
+	if r := c.must(line...); strings.Contains(r.out, "before a validation is due") {
+		t.Errorf("a warning without need:\n%s", r.out)
+	}
+}
+
 func TestOwnData_OneErrorAndTheRightCode(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
@@ -132,14 +183,60 @@ func TestOwnData_OneErrorAndTheRightCode(t *testing.T) {
 	if r := c.must("train", "files", "env.files="+data, "env.window=29", "--dry-run"); !strings.Contains(r.out, "are shorter than the window and not used") {
 		t.Errorf("the plan does not say that short episodes are left out:\n%s", r.out)
 	}
-	dated := filepath.Join(t.TempDir(), "dated.csv")
-	if err := os.WriteFile(dated, []byte("when,shop,y\n"+strings.Repeat("2024-01-01,A,1\n2024-01-02,A,2\n", 40)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := c.must("train", "files", "env.files="+dated, "env.window=8", "--dry-run"); !strings.Contains(r.out, "column when is not used") {
-		t.Errorf("the plan does not say that nobody reads the dates:\n%s", r.out)
-	}
 	if r := c.run("train", "fhn", "env.files="+data); r.code != exitUsage || !strings.Contains(r.err, "preset files") {
 		t.Errorf("files for another environment: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// TestForecast_HasDatesAndIDsOfTheFiles: every row of an answer names its recording and its time as the files do, goes on
+// behind their end, and joins the controls of a plan by both, in whatever order they stand there.
+func TestForecast_HasDatesAndIDsOfTheFiles(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	dir := t.TempDir()
+	var b, plan strings.Builder
+	b.WriteString("shop,when,y,u_price\n")
+	plan.WriteString("when,shop,price\n")
+	for i, shop := range []string{"north", "south", "west"} {
+		for step := range 40 {
+			fmt.Fprintf(&b, "%s,%02d/%02d/%d,%.3f,%.3f\n", shop, 1, 1+(step+i)%12, 2020+(step+i)/12, 10+float64(i)+math.Sin(float64(step)), math.Cos(float64(step*i)))
+		}
+		for _, month := range []string{"06", "05"} { // of 2023, where north goes on; west begins and ends two months later
+			fmt.Fprintf(&plan, "01/%s/2023,%s,%d\n", month, shop, i)
+		}
+	}
+	path, next := filepath.Join(dir, "shops.csv"), filepath.Join(dir, "plan.csv")
+	for name, text := range map[string]string{path: b.String(), next: plan.String()} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.must(append([]string{"train", "files", "env.files=" + path, "env.time=when", "env.id=shop", "env.dates=day-first", "env.split=time", "--name", "shops"}, append(small, "env.window=4")...)...)
+	rows := func(name string, arguments ...string) []string {
+		to := filepath.Join(dir, name+".csv")
+		c.must(append([]string{name, "shops", "--out", to}, arguments...)...)
+		text, err := os.ReadFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(string(text), "\n")
+	}
+	for _, name := range []string{"filter", "segment", "smooth", "linearize"} {
+		list := rows(name)
+		if !strings.HasPrefix(list[0], "shop,when,step,") || !strings.HasPrefix(list[1], "north,01/01/2020,0,") || !strings.HasPrefix(list[41], "south,01/02/2020,0,") {
+			t.Errorf("%s: rows are\n%s\n%s\n%s", name, list[0], list[1], list[41])
+		}
+	}
+	list := rows("forecast", "--horizon", "2")
+	if !strings.HasPrefix(list[0], "shop,when,step,y1,") || !strings.HasPrefix(list[2], "north,01/06/2023,41,") || !strings.HasPrefix(list[6], "west,01/08/2023,41,") {
+		t.Errorf("forecast: rows are\n%s", strings.Join(list, "\n"))
+	}
+	for _, much := range [][]string{{"--horizon", "1000000000"}, {"--horizon", "2", "--samples", "100000000"}} {
+		if r := c.run(append([]string{"forecast", "shops"}, much...)...); r.code != exitUsage || !strings.Contains(r.err, "for 3 recordings with") {
+			t.Errorf("%v: exit code %d, %s, want a refusal before anything is computed", much, r.code, r.err)
+		}
+	}
+	if r := c.run("forecast", "shops", "--horizon", "2", "--controls", next); r.code != exitData || !strings.Contains(r.err, "no row for 01/07/2023 of south") {
+		t.Errorf("a plan of other months: exit code %d, %s", r.code, r.err)
 	}
 }

@@ -52,6 +52,7 @@ kept in the folder measured, and are used if the run itself is gone.
 Sizes:
   smoke     minutes: every table and figure is written, but the models learn nothing
   quick     hours on two cores
+  standard  a weekend on two cores: quick's models with four times the batch and 60,000 updates
   faithful  the paper's sizes and schedules, weeks on two cores
 
 Parts: ` + listOf(paper.Parts()) + `; also parts of one, e.g. table1/reacher or table1/reacher/normal`,
@@ -96,13 +97,13 @@ func completeWords[T ~string](words []T) cobra.CompletionFunc {
 // choices checks the flags and returns what is asked for.
 func (f paperFlags) choices() ([]paper.Choice, error) {
 	if !slices.Contains(paper.Sizes(), paper.Size(f.size)) {
-		return nil, config.Usagef("--size %s: it takes %s", f.size, listOf(paper.Sizes()))
+		return nil, config.Usagef("--size %s: must be %s", f.size, listOf(paper.Sizes()))
 	}
 	if f.seeds < 1 || f.seeds > maxSeeds {
-		return nil, config.Usagef("--seeds %d: it takes 1 to %d", f.seeds, maxSeeds)
+		return nil, config.Usagef("--seeds %d: must be 1 to %d", f.seeds, maxSeeds)
 	}
 	if f.parallel < 1 || f.parallel > maxParallel {
-		return nil, config.Usagef("--parallel %d: it takes 1 to %d", f.parallel, maxParallel)
+		return nil, config.Usagef("--parallel %d: must be 1 to %d", f.parallel, maxParallel)
 	}
 	if f.dry && f.asIs {
 		return nil, config.Usagef("--dry-run and --as-is: one of them")
@@ -150,7 +151,7 @@ func (a *app) paper(f paperFlags) error {
 		defer screen.Finish()
 		var costs []float64
 		var err error
-		if costs, left, err = a.estimate(ctx, s, plan); err != nil || f.dry {
+		if costs, left, err = a.estimate(s, plan); err != nil || f.dry {
 			return err
 		}
 		s.Show = func(p paper.Progress) { screen.Status(p.Line(lineWidth(screen))) }
@@ -162,7 +163,7 @@ func (a *app) paper(f paperFlags) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return config.Hint(fmt.Errorf("the runs have checkpoints: %w", coordinator.ErrInterrupted),
-			"the same command goes on")
+			"the same command continues it")
 	case err != nil && !errors.Is(err, paper.ErrFailed), f.dry:
 		return err
 	}
@@ -172,44 +173,36 @@ func (a *app) paper(f paperFlags) error {
 // smokeEpisodes is the number of test episodes where nothing is to be learned.
 const smokeEpisodes = 40
 
-// estimate says what is left to train, and returns the cost of each trial, in seconds of one core where speeds are
-// measured, else in updates.
-func (a *app) estimate(ctx context.Context, s *paper.Study, plan *paper.Plan) (costs []float64, left int, err error) {
+// measuring limits how long configurations are timed before anything is trained.
+const measuring = time.Second
+
+// estimate says what is left to train, and returns the cost of each trial: in seconds of one core, or in updates where
+// all take seconds.
+func (a *app) estimate(s *paper.Study, plan *paper.Plan) (costs []float64, left int, err error) {
 	costs = make([]float64, len(plan.Trials))
-	speeds := map[string]float64{} // by configuration without its seed
-	total := 0.0
 	for i, t := range plan.Trials {
-		remaining := s.Remaining(t)
-		if remaining > 0 {
+		if costs[i] = float64(s.Remaining(t)); costs[i] > 0 {
 			left++
 		}
-		costs[i] = float64(remaining)
-		if plan.Size == paper.Smoke || remaining == 0 {
-			continue
-		}
-		c := t.Config.Clone()
-		c.Seed = 0
-		speed, known := speeds[c.Digest()]
-		if !known {
-			if speed, err = s.Speed(ctx, t); err != nil {
-				return nil, 0, err
-			}
-			speeds[c.Digest()] = speed
-		}
-		if speed > 0 {
-			costs[i] /= speed
-		}
-		total += costs[i]
 	}
 	text := "minutes in all"
-	if total > 0 {
-		longest := slices.Max(costs)
-		text = fmt.Sprintf("about %s of training with %s, and the measurements after each",
-			terminal.Short(time.Duration(max(total/float64(s.Parallel), longest)*float64(time.Second))),
-			terminal.Count(s.Parallel, "run")+" at a time")
-	}
-	if left == 0 {
+	switch {
+	case left == 0:
 		text = "all are trained"
+	case plan.Size != paper.Smoke:
+		c, err := s.Costs(measuring)
+		if err != nil {
+			return nil, 0, err
+		}
+		costs = c.Seconds
+		total := 0.0
+		for _, seconds := range costs {
+			total += seconds
+		}
+		long := max(total/float64(s.Parallel), slices.Max(costs)) * float64(time.Second)
+		text = fmt.Sprintf("about %s of training here with %s at a time, by an update of %d of %s; the measurements of each "+
+			"come on top", terminal.Short(time.Duration(long)), terminal.Count(s.Parallel, "run"), c.Measured,
+			terminal.Count(c.Configurations, "configuration"))
 	}
 	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size,
 		terminal.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
@@ -270,7 +263,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Use:   "report NAME...",
 		Short: "Write settings, training, results and figures as one page",
 		Long: `Write one report of runs: index.html, which opens from disk, report.md, numbers.csv and figures. It shows the
-evaluations that the runs have; --protocol adds one where it is missing.`,
+evaluations that the runs have, and their spread over runs that differ in their seed alone; --protocol adds one
+where it is missing.`,
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.reportRuns(args, wanted, out) },
@@ -291,6 +285,9 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 		info, err := store.Load(a.runsDir, name)
 		if err != nil {
 			return a.missingRun(err)
+		}
+		if err := a.spare(name, []string{filepath.Join(out, "numbers.csv")}, nil); err != nil {
+			return err
 		}
 		overrides, err := store.ReadFile(filepath.Join(a.runsDir, name, "overrides.txt"))
 		if err != nil {

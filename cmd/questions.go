@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/export"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
 )
@@ -43,14 +45,9 @@ of each array is the recording.`,
 			}
 			q.Seed = f.seed
 			if f.controls != "" {
-				if q.Controls, err = readControls(f.controls, columns); err != nil {
+				if err := plan(f.controls, columns, list, q.Horizon); err != nil {
 					return err
 				}
-				if len(q.Controls) < q.Horizon {
-					return config.Usagef("--controls %s has %d rows, and the horizon is %d steps", f.controls, len(q.Controls),
-						q.Horizon)
-				}
-				q.Controls = q.Controls[:q.Horizon]
 			} else if len(columns.Controls) > 0 {
 				fmt.Fprintf(a.err, "warning: without --controls, %v are zero after the recording\n", columns.Controls)
 			}
@@ -65,8 +62,8 @@ of each array is the recording.`,
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Samples, "samples", 0, "sample paths per forecast (default: eval.samples of the run)")
-	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls of these steps: CSV with named columns, or "+
-		"npz or npy with u [horizon, controls]")
+	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls of these steps: a table with named columns, "+
+		"joined by time and recording if it has them, or npz or npy with u [horizon, controls]")
 	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "quantile levels")
 	return c
 }
@@ -75,7 +72,7 @@ func (a *app) filterCommand() *cobra.Command {
 	var f asking
 	c := a.question(&f, "filter NAME", "Infer latent states from recordings",
 		`Infer the latent state and the mixing weights of each step of recordings. Files hold
-mean and sd [steps, states] and weights [steps, regimes].
+mean and sd [steps, states] and weights [steps, systems].
 
 With --in -, observations come on stdin as JSON lines, [1.2, null] or
 {"observation": [1.2, null], "controls": [0.5]}, and each is answered by a line at once.
@@ -83,7 +80,7 @@ serve --model does the same over HTTP and NATS.`,
 		"  "+a.invoked+" filter mine --in data.npz --out states.npz\n  sensor | "+a.invoked+" filter mine --in -",
 		func(run *trained.Run) error {
 			if len(f.data) == 1 && f.data[0] == "-" {
-				return dataFault(serving.Lines(run, a.in, raw(a.out)))
+				return dataFault(serving.Lines(run, a.in, terminal.Raw(a.out)))
 			}
 			return a.about(&f, func(run *trained.Run, list []trained.Recording, _ trained.Columns) (*trained.Answer, error) {
 				return run.FilterAll(list, f.seed)
@@ -113,7 +110,8 @@ func (a *app) segmentCommand() *cobra.Command {
 		`Divide recordings into regimes: the probability of each regime at each step, how long
 regimes last, which regime follows which, and the linear system of each regime with its
 eigenvalues, time constants and periods. Files hold probability [steps, regimes] and
-regime [steps]; for each regime A, B, bias, Q, eigenvalues, time_constants, periods,
+regime [steps], which count regimes from 0, the one with most of the training data
+first; for each regime its base system, A, B, bias, Q, eigenvalues, time_constants, periods,
 dwell_mean, dwell_median, visits and steps; and transitions [regimes, regimes].
 
 If the data hold the true regime of each step, in z or in the column of --truth, the
@@ -154,7 +152,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	c := a.question(&f, "simulate NAME", "Generate series from the model",
 		`Draw series from the trained model alone: initial states, regimes, noise and
 observations, in the units and under the names of the data. Files hold y and mean
-[steps, channels], states [steps, states] and weights [steps, regimes], behind an axis
+[steps, channels], states [steps, states] and weights [steps, systems], behind an axis
 of episodes if there are several: data commands read the npz.`,
 		"  "+a.invoked+" simulate mine --steps 500 --episodes 3 --out made.npz,made.svg\n  "+
 			a.invoked+" simulate mine --in data.npz --out made.npz",
@@ -176,10 +174,14 @@ of episodes if there are several: data commands read the npz.`,
 				return err
 			}
 			if f.controls != "" {
-				if q.Controls, err = readControls(f.controls, columns); err != nil {
+				p, err := readControls(f.controls, columns, trained.Recording{})
+				if err != nil {
 					return err
 				}
-				q.Steps = len(q.Controls)
+				q.Controls, q.Steps = p.Rows, len(p.Rows)
+			}
+			if err := scaledAs(run, q.Of); err != nil {
+				return err
 			}
 			list, err := run.Simulate(q)
 			if err != nil {
@@ -196,16 +198,46 @@ of episodes if there are several: data commands read the npz.`,
 		"npz or npy")
 	c.Flags().IntVar(&q.Steps, "steps", 100, "time steps per series")
 	c.Flags().IntVar(&q.Episodes, "episodes", 1, "number of series")
+	c.Flags().StringVar(&q.Of, "recording", "", "the recording of training whose scale the series have, where each "+
+		"has its own (env.normalise=recording)")
 	return c
 }
 
+// scaledAs returns a usage error for a recording that has no scale, where each has one of its own.
+func scaledAs(run *trained.Run, name string) error {
+	known := run.Scaled()
+	if known == nil || slices.Contains(known, name) {
+		return nil
+	}
+	const most = 8
+	list := strings.Join(known[:min(len(known), most)], ", ")
+	if len(known) > most {
+		list += fmt.Sprintf(" and %d more", len(known)-most)
+	}
+	return config.Hint(config.Usagef("--recording %q: each recording has a scale of its own: name one of training", name),
+		"it saw %s", list)
+}
+
 // readControls reads the controls of coming steps, a row each.
-func readControls(path string, c trained.Columns) ([][]float64, error) {
+func readControls(path string, c trained.Columns, like trained.Recording) (*files.Plan, error) {
 	if len(c.Controls) == 0 {
 		return nil, config.Usagef("--controls %s: the model takes no controls", path)
 	}
-	rows, err := files.ReadControls(path, c.Controls)
-	return rows, dataFault(err)
+	var times []string
+	if like.Times != nil {
+		times = like.Times.Columns
+	}
+	p, err := files.ReadPlan(path, c.Controls, times, like.IDColumn)
+	return p, dataFault(err)
+}
+
+// plan gives recordings the controls of the steps that follow them.
+func plan(path string, c trained.Columns, list []trained.Recording, horizon int) error {
+	p, err := readControls(path, c, list[0])
+	for i := 0; err == nil && i < len(list); i++ {
+		list[i].Coming, err = p.After(list[i].ID, list[i].Times, len(list[i].Observations), horizon)
+	}
+	return dataFault(err)
 }
 
 func (a *app) backtestCommand() *cobra.Command {
@@ -261,16 +293,23 @@ func (a *app) exportCommand() *cobra.Command {
 	c := a.question(&f, "export NAME", "Export a model for other programs",
 		`Write a trained model for other programs: its tensors as safetensors or npz, with a
 description of its steps that deploy/python/switchyard.py runs with numpy alone; or an
-ONNX file for each step: encoder, initial, filter_step, transition, predict (so many
-steps) and emission. Steps take and give the units of the data.`,
+ONNX file for each step: encoder, initial, filter_step, transition, predict
+(--horizon steps at once) and emission. They use the units of the data.`,
 		"  "+a.invoked+" export mine --format onnx -o model\n  "+a.invoked+" export mine --format npz -o model --horizon 24",
 		func(run *trained.Run) error {
 			if dir == "" {
 				dir = filepath.Join(a.runsDir, run.Info().Name, "export")
 			}
+			var outputs []string
+			for _, name := range export.TensorFiles {
+				outputs = append(outputs, filepath.Join(dir, name))
+			}
+			if err := a.spare(run.Info().Name, outputs, nil); err != nil {
+				return err
+			}
 			paths, err := run.Export(dir, o)
 			if errors.Is(err, export.ErrFormat) {
-				return config.Usagef("--format %s: it takes safetensors, npz or onnx", o.Format)
+				return config.Usagef("--format %s: must be safetensors, npz or onnx", o.Format)
 			}
 			if errors.Is(err, trained.ErrUnable) {
 				return config.Hint(err, "--format npz and --format safetensors work with every family")

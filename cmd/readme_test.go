@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -41,15 +42,16 @@ var readmeLines = []readmeLine{
 	{line: "switchyard sweep -m fhn/smoke optim.rate=1e-3,1e-2 'seed=range(0,3)'", check: (*newcomer).run, more: " train.steps=6 --web none", want: []string{"2/2 trials +complete 2", `sweeps/fhn-smoke-sweep/index\.html`}},
 
 	{line: "switchyard data generate fhn --episodes 50 --length 200 --out my.npz", check: (*newcomer).run, more: " --episodes 20 --length 100"},
+	{line: "switchyard fit my.npz --name own --budget 1m", check: (*newcomer).run, more: " --budget 4s --families arhmm --workers 1", want: []string{"of the error of the best simple rule", "runs/own"}},
+	{line: "switchyard forecast own --horizon 20 --out next.npz,next.svg", check: (*newcomer).run, want: []string{`forecast of .*, 20 steps`, `wrote +next\.svg`}},
+	{line: "switchyard backtest own", check: (*newcomer).ahead, more: " --json"},
+
 	{line: "switchyard data info my.npz", check: (*newcomer).run, want: []string{`switchyard train files env\.files=my\.npz env\.window=50`}},
-	{line: "switchyard fit my.npz --name chosen", check: (*newcomer).run, more: " --budget 1s --families naive", want: []string{"the last value is the model", "runs/chosen"}},
 	{line: "switchyard train files env.files=my.npz model.switching=categorical train.steps=3000 --name mine", check: (*newcomer).run, more: " train.steps=10 model.hidden=16 model.blocks=0 model.switches=3", want: []string{"runs/mine: 10 steps"}},
-	{line: "switchyard forecast mine --horizon 20 --out next.npz,next.svg", check: (*newcomer).run, want: []string{`forecast of .*, 20 steps`, `wrote +next\.svg`}},
 	{line: "switchyard segment mine --out regimes.npz,regimes.svg", check: (*newcomer).run, want: []string{"time constant", `wrote +regimes\.npz`}},
-	{line: "switchyard backtest mine", check: (*newcomer).run, want: []string{"persistence", "MASE"}},
 	{line: "switchyard export mine --format npz -o model", check: (*newcomer).run, want: []string{`wrote +model/model\.json`}},
 	{line: "python3 deploy/python/switchyard.py model", check: (*newcomer).python, want: []string{"nx|observations|warmup"}},
-	{line: "switchyard runs compare try mine", check: (*newcomer).run, want: []string{"best objective", `env\.kind +fhn +files`}},
+	{line: "switchyard runs compare own mine", check: (*newcomer).run, want: []string{"not compared, because", `model\.kind +arhmm +slds`}},
 	{line: "switchyard serve", check: (*newcomer).serve, more: " --web 127.0.0.1:0", want: []string{"page of the runs in runs: http://"}},
 
 	{line: "cd docs/example && go run . train fhn/smoke env.kind=pendulum model.kind=regimes train.steps=300", check: (*newcomer).compiled, want: []string{"fhn-smoke-regimes-1: 300 steps"}},
@@ -201,6 +203,26 @@ func (n *newcomer) expect(l readmeLine, out string) {
 func (n *newcomer) run(l readmeLine) {
 	c, out := n.program(n.ctx, l.line+l.more)
 	n.expect(l, n.finish(l, c, out))
+}
+
+// ahead runs a backtest, of which it expects a smaller error than that of persistence at every horizon.
+func (n *newcomer) ahead(l readmeLine) {
+	n.t.Helper()
+	c, out := n.program(n.ctx, l.line+l.more)
+	var report struct {
+		Metrics struct {
+			Ratio []float64 `json:"mae_ratio_to_persistence"`
+		}
+	}
+	text := n.finish(l, c, out)
+	if err := json.Unmarshal([]byte(text), &report); err != nil || len(report.Metrics.Ratio) == 0 {
+		n.t.Fatalf("%v in\n%s", err, text)
+	}
+	for k, ratio := range report.Metrics.Ratio {
+		if !(ratio < 1) {
+			n.t.Errorf("%d steps ahead, the error is %v of that of persistence", k+1, ratio)
+		}
+	}
 }
 
 // compound runs a line that is more than one program.

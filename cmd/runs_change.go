@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,8 +75,9 @@ func (a *app) runsRenameCommand() *cobra.Command {
 func (a *app) runsCompareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "compare A B", Short: "Compare the results and settings of two runs",
-		Long: "Show two runs side by side: their results, and the configuration keys that differ. The " +
-			"page\nof serve also compares their curves.",
+		Long: "Show two runs side by side: their results, and the configuration keys that differ. The page\n" +
+			"of serve also compares their curves. Objectives are compared only between runs of one model\n" +
+			"on the same data, bounds only on the same data.",
 		Args:              exactly("A", "B"),
 		ValidArgsFunction: a.completeRuns,
 		RunE:              func(_ *cobra.Command, args []string) error { return a.compareRuns(args[0], args[1]) },
@@ -86,8 +88,23 @@ func (a *app) runsCompareCommand() *cobra.Command {
 
 // comparison is what runs compare --json prints.
 type comparison struct {
-	Runs        [2]store.Info       `json:"runs"`
-	Differences []config.Difference `json:"differences"`
+	Runs         [2]store.Info       `json:"runs"`
+	Differences  []config.Difference `json:"differences"`
+	Incomparable []string            `json:"incomparable"` // metrics that mean something else in each run
+}
+
+// incomparable are the metrics that two runs with these differences must not be judged by, and the first key that is
+// why: a bound is of the data, and an objective also of the weights of its loss.
+func incomparable(differences []config.Difference) (metrics []string, key string) {
+	for _, d := range differences {
+		switch section, _, _ := strings.Cut(d.Key, "."); {
+		case section == "env":
+			return []string{"best_validation_objective", "validation_elbo"}, d.Key
+		case key == "" && (d.Key == "model.kind" || d.Key == "model.switching" || d.Key == "anneal.kl_switch"):
+			metrics, key = []string{"best_validation_objective"}, d.Key
+		}
+	}
+	return metrics, key
 }
 
 func (a *app) compareRuns(left, right string) error {
@@ -103,21 +120,32 @@ func (a *app) compareRuns(left, right string) error {
 		}
 	}
 	differences := config.AllDifferences(configs[0], configs[1])
+	hidden, why := incomparable(differences)
 	if a.asJSON {
-		return a.printJSON(comparison{infos, append([]config.Difference{}, differences...)})
+		return a.printJSON(comparison{infos, append([]config.Difference{}, differences...), append([]string{}, hidden...)})
 	}
 	table := terminal.NewTable("", left, right).Left(1, 2)
 	row := func(name string, of func(store.Info) string) { table.Row(name, of(infos[0]), of(infos[1])) }
 	row("state", func(i store.Info) string { return string(i.State) })
 	row("step", func(i store.Info) string { return terminal.Group(i.Step) + "/" + terminal.Group(i.Steps) })
-	row("best objective", func(i store.Info) string { return metric(i, "best_validation_objective") })
-	row("elbo", func(i store.Info) string { return metric(i, "validation_elbo") })
+	var names []string
+	for _, m := range []struct{ name, key string }{
+		{"best objective", "best_validation_objective"}, {"elbo", "validation_elbo"},
+	} {
+		if slices.Contains(hidden, m.key) {
+			names = append(names, m.name)
+			continue
+		}
+		row(m.name, func(i store.Info) string { return metric(i, m.key) })
+	}
 	row("parameters", func(i store.Info) string { return terminal.Group(i.Parameters) })
 	for _, d := range differences {
 		table.Row(d.Key, cmp.Or(d.A, "-"), cmp.Or(d.B, "-"))
 	}
-	_, err := table.WriteTo(a.out)
-	return err
+	if _, err := table.WriteTo(a.out); err != nil || len(hidden) == 0 {
+		return err
+	}
+	return a.printf("\nnot compared, because %s differs: %s\n", why, strings.Join(names, ", "))
 }
 
 // pruning is what runs prune was asked for.
@@ -166,7 +194,7 @@ func (a *app) pruneRuns(f pruning) error {
 		return err
 	}
 	if a.asJSON && !f.yes && !f.dry {
-		return config.Hint(config.Usagef("--json asks nobody"), "add --yes, or --dry-run")
+		return config.Hint(config.Usagef("--json cannot ask"), "add --yes, or --dry-run")
 	}
 	items, err := trials.Find(trials.PruneRequest{Runs: a.runsDir, Sweeps: f.sweeps, Older: older, Now: time.Now()})
 	if err != nil {
@@ -191,7 +219,7 @@ func (a *app) pruneRuns(f pruning) error {
 	}
 	room := terminal.Bytes(trials.Sum(items))
 	if f.dry {
-		return a.printf("\n%s in all; this was a dry run, and nothing is removed\n", room)
+		return a.printf("\n%s in all; dry run, nothing was removed\n", room)
 	}
 	if !f.yes {
 		yes, err := a.agreed(fmt.Sprintf("\nremove this, %s in all?", room))
@@ -199,7 +227,7 @@ func (a *app) pruneRuns(f pruning) error {
 			return err
 		}
 		if !yes {
-			return a.printf("nothing is removed\n")
+			return a.printf("nothing was removed\n")
 		}
 	}
 	return a.removeItems(items, func(i trials.Item) error {
@@ -232,7 +260,7 @@ func (a *app) agreed(question string) (bool, error) {
 	}
 	answer, err := bufio.NewReader(a.in).ReadString('\n')
 	if errors.Is(err, io.EOF) && answer == "" {
-		return false, errors.Join(a.printf("\n"), config.Hint(config.Usagef("nobody answers"),
+		return false, errors.Join(a.printf("\n"), config.Hint(config.Usagef("no answer"),
 			"--yes removes without asking, --dry-run removes nothing"))
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -251,7 +279,96 @@ func parseAge(text string) (time.Duration, error) {
 	unit := units[text[len(text)-1]]
 	n, err := strconv.ParseFloat(text[:len(text)-1], 64)
 	if err != nil || unit == 0 || !(n > 0) || n > 1e5 {
-		return 0, config.Usagef("--older-than %s: it takes a number with h, d or w, e.g. 30d", text)
+		return 0, config.Usagef("--older-than %s: must be a number with h, d or w, e.g. 30d", text)
 	}
 	return time.Duration(n * float64(unit)), nil
+}
+
+// labelling is what runs label changes.
+type labelling struct {
+	add, drop        []string
+	note             string
+	noted            bool
+	archive, restore bool
+}
+
+// labelledRun is what runs label --json prints of each run.
+type labelledRun struct {
+	Name string `json:"name"`
+	store.Labels
+}
+
+func (a *app) runsLabelCommand() *cobra.Command {
+	var f labelling
+	c := &cobra.Command{
+		Use: "label NAME...", Short: "Tag, annotate or archive runs",
+		Long: `Give runs tags and a note, or archive them. The page shows and filters by both, and shows archived
+runs only on request. Nothing that a run computes changes, and a run can be labelled while it trains.`,
+		Example: "  " + a.invoked + " runs label mine --tag baseline,paper\n  " + a.invoked + ` runs label mine --note "wider, ` +
+			`with less weight on the divergence"` + "\n  " + a.invoked + " runs label old-1 old-2 --archive",
+		Args:              atLeastOne("NAME"),
+		ValidArgsFunction: a.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			f.noted = c.Flags().Changed("note")
+			return a.labelRuns(f, args)
+		},
+	}
+	c.Flags().StringSliceVar(&f.add, "tag", nil, "tags to add")
+	c.Flags().StringSliceVar(&f.drop, "untag", nil, "tags to remove")
+	c.Flags().StringVar(&f.note, "note", "", "note; replaces the previous one")
+	c.Flags().BoolVar(&f.archive, "archive", false, "archive the runs")
+	c.Flags().BoolVar(&f.restore, "restore", false, "bring archived runs back")
+	a.jsonFlag(c)
+	return c
+}
+
+func (a *app) labelRuns(f labelling, names []string) error {
+	if f.archive && f.restore {
+		return config.Usagef("--archive and --restore: choose one")
+	}
+	changed := []labelledRun{}
+	for _, name := range names {
+		l, err := store.ReadLabels(a.runsDir, name)
+		if err == nil {
+			l.Tags = slices.DeleteFunc(append(l.Tags, f.add...), func(t string) bool { return slices.Contains(f.drop, t) })
+			l.Archived = (l.Archived || f.archive) && !f.restore
+			if f.noted {
+				l.Note = f.note
+			}
+			err = store.SetLabels(a.runsDir, name, l)
+		}
+		if err == nil {
+			l, err = store.ReadLabels(a.runsDir, name)
+		}
+		if errors.Is(err, store.ErrLabels) {
+			return config.Usage(err)
+		}
+		if err != nil {
+			return a.missingRun(err)
+		}
+		changed = append(changed, labelledRun{name, l})
+	}
+	return a.result(changed, func() error {
+		for _, r := range changed {
+			if err := a.printf("%s: %s\n", r.Name, labelled(r.Labels)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// labelled describes labels in a line.
+func labelled(l store.Labels) string {
+	var parts []string
+	if l.Archived {
+		parts = append(parts, "archived")
+	}
+	if len(l.Tags) > 0 {
+		parts = append(parts, "tags "+strings.Join(l.Tags, ", "))
+	}
+	if l.Note != "" {
+		parts = append(parts, "note: "+l.Note)
+	}
+	return cmp.Or(strings.Join(parts, "; "), "no labels")
 }

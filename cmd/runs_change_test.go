@@ -1,8 +1,11 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/config"
 )
 
 // TestRuns_CompareRenameRemove on two runs that differ in a key and the seed.
@@ -20,6 +23,23 @@ func TestRuns_CompareRenameRemove(t *testing.T) {
 	if strings.Contains(got, "model.kind") {
 		t.Errorf("what is the same is listed:\n%s", got)
 	}
+	if got := c.must("runs", "label", "b", "--tag", "wide,good", "--note", "the first try", "--archive").out; got != "b: archived; tags good, wide; note: the first try\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := c.must("runs", "label", "b", "--untag", "wide", "--restore").out; got != "b: tags good; note: the first try\n" {
+		t.Errorf("got %q", got)
+	}
+	for _, bad := range []string{"two words", "a=b"} {
+		if r := c.run("runs", "label", "b", "--tag", bad); r.code != exitUsage {
+			t.Errorf("tag %q: %d %s", bad, r.code, r.err)
+		}
+	}
+	if r := c.run("runs", "label", "b", "--archive", "--restore"); r.code != exitUsage {
+		t.Errorf("both: %d %s", r.code, r.err)
+	}
+	if got := c.must("runs", "show", "b").out; !strings.Contains(got, "tags good; note: the first try") {
+		t.Errorf("runs show says\n%s", got)
+	}
 	c.must("runs", "rename", "b", "other")
 	if got := c.must("runs", "show", "other").out; !strings.Contains(got, "began as b") {
 		t.Errorf("a renamed run does not say so:\n%s", got)
@@ -35,5 +55,27 @@ func TestRuns_CompareRenameRemove(t *testing.T) {
 	}
 	if got := c.must("runs", "ls").out; !strings.Contains(got, "disk") || strings.Contains(got, "other") {
 		t.Errorf("the list is\n%s", got)
+	}
+}
+
+// TestRuns_CompareLikeWithLike: an objective is not set beside that of another model, nor a bound beside that of other
+// data.
+func TestRuns_CompareLikeWithLike(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		keys, metrics []string
+		why           string
+	}{
+		{[]string{"optim.rate", "seed"}, nil, ""},
+		{[]string{"anneal.rate", "model.kind", "model.switching"}, []string{"best_validation_objective"}, "model.kind"},
+		{[]string{"model.kind", "env.dt"}, []string{"best_validation_objective", "validation_elbo"}, "env.dt"},
+	} {
+		var list []config.Difference
+		for _, k := range test.keys {
+			list = append(list, config.Difference{Key: k})
+		}
+		if metrics, why := incomparable(list); !slices.Equal(metrics, test.metrics) || why != test.why {
+			t.Errorf("%v: got %v because of %s, want %v because of %s", test.keys, metrics, why, test.metrics, test.why)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -24,10 +25,10 @@ import (
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	c := group("runs", "List, show, compare, rename, remove and export runs", `List, show, stop, compare, rename, remove, prune and export runs. With --nats it is the runs of the coordinator at that broker,
-without those of the folder of runs here.`)
+	c := group("runs", "List, show, compare, label, rename, remove and export runs", `List, show, stop, compare, label, rename, remove, prune and export runs. With --nats the runs
+are those of the coordinator at that broker, not those in the local folder.`)
 	c.AddCommand(a.runsListCommand(), a.runsShowCommand(), a.runsStopCommand(), a.runsCompareCommand(),
-		a.runsRenameCommand(), a.runsRemoveCommand(), a.runsPruneCommand(), a.runsExportCommand())
+		a.runsRenameCommand(), a.runsLabelCommand(), a.runsRemoveCommand(), a.runsPruneCommand(), a.runsExportCommand())
 	return c
 }
 
@@ -157,10 +158,8 @@ func (a *app) runsShowCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case a.asJSON && r.Live != nil:
-				return a.printJSON(r)
 			case a.asJSON:
-				return a.printJSON(r.Info)
+				return a.printJSON(r)
 			}
 			return a.showRun(r, folder)
 		},
@@ -173,8 +172,8 @@ func (a *app) runsShowCommand() *cobra.Command {
 // findRun returns a run of a coordinator, or of the local folder, and the path of its folder.
 func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run, folder string, err error) {
 	if link.url == "" {
-		info, err := store.Load(a.runsDir, name)
-		return web.Run{Info: info}, filepath.Join(a.runsDir, name), a.missingRun(err)
+		r, err = web.Folder(a.runsDir).Run(name)
+		return r, filepath.Join(a.runsDir, name), a.missingRun(err)
 	}
 	if err := link.check(c); err != nil {
 		return r, "", err
@@ -245,8 +244,20 @@ func (a *app) showRun(r web.Run, folder string) error {
 		state += ": " + info.ExitReason
 	}
 	table.Row("state", state)
+	for _, d := range r.Damage {
+		table.Row("damaged", fmt.Sprintf("%s: %s; %s", d.File, d.What, d.Remedy))
+	}
+	if info.State == store.Damaged { // nothing else is known
+		table.Row("folder", folder)
+		table.Row("remove", a.command("runs", "rm", info.Name))
+		_, err := table.WriteTo(a.out)
+		return err
+	}
 	if info.Was != "" {
 		table.Row("renamed", "it began as "+info.Was)
+	}
+	if l, err := store.ReadLabels(a.runsDir, info.Name); err == nil && !reflect.DeepEqual(l, store.Labels{}) {
+		table.Row("labels", labelled(l))
 	}
 	table.Row("step", terminal.Group(info.Step)+" of "+terminal.Group(info.Steps))
 	table.Row("preset", info.Preset+", seed "+strconv.FormatUint(info.Seed, 10))
@@ -292,6 +303,9 @@ func validationOf(info store.Info) string {
 	}
 	if _, weighted := info.Metrics["validation_importance_elbo"]; weighted {
 		text += ", importance-weighted " + metric(info, "validation_importance_elbo")
+	}
+	if _, switches := info.Metrics["validation_regimes_in_use"]; switches {
+		text += ", regimes in use " + metric(info, "validation_regimes_in_use")
 	}
 	return text
 }

@@ -69,7 +69,7 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 				return err
 			}
 			if info.State == store.Running {
-				return config.Hint(config.Usagef("run %s is under way, and writes event files itself", name),
+				return config.Hint(config.Usagef("run %s is running and writes event files itself", name),
 					"all of its records: -o FOLDER")
 			}
 			out = filepath.Join(a.runsDir, name, store.Folder)

@@ -76,12 +76,16 @@ var sceneLines = []string{
 	"runs compare smoke own",
 	"runs export smoke -o smoke.csv",
 	"runs export smoke --to tensorboard -o boards",
+	"runs label spare --tag good",
 	"runs rename spare renamed",
 	"runs prune --dry-run",
 	"runs prune --yes",
 	"runs rm other renamed",
 	"data info data",
-	"data generate fhn --episodes 2 --length 20 --out generated.npz",
+	"data generate maze --episodes 40 --out generated.npz",
+	"data info generated.npz --bodies",
+	"data generate bounce --episodes 20 --length 40 --out walls.npz",
+	"data info walls.npz --regimes",
 	"data convert data converted.npz",
 	"data show fhn --length 20 --episodes 1 --out pictures",
 	"config show fhn",
@@ -102,7 +106,7 @@ var sceneLines = []string{
 }
 
 // TestEveryCommand runs every line three times: as a program does, with --json, as on a terminal of 80 columns, and with a
-// signal while it is under way.
+// signal while it is under way. Those that show files do it again with hostile files.
 func TestEveryCommand(t *testing.T) {
 	made := t.TempDir()
 	t.Chdir(made)
@@ -141,6 +145,8 @@ func TestEveryCommand(t *testing.T) {
 		}
 	})
 	t.Run("signal", func(t *testing.T) { signalsEnd(t, copied(t, made)) })
+	t.Run("evil text", func(t *testing.T) { evilTextIsHarmless(t, copied(t, made)) })
+	t.Run("pipes", func(t *testing.T) { nothingWaits(t, copied(t, made)) })
 }
 
 // commandOf is the path of the command of a line.
@@ -184,7 +190,7 @@ func TestPrune(t *testing.T) {
 		t.Errorf("what goes on, or the best trial, would go:\n%s", r.out)
 	}
 	c.stdin = "n\n"
-	if r := c.must("runs", "prune"); !strings.Contains(r.out, "[y/N] nothing is removed") {
+	if r := c.must("runs", "prune"); !strings.Contains(r.out, "[y/N] nothing was removed") {
 		t.Errorf("got\n%s", r.out)
 	}
 	c.stdin = ""

@@ -49,7 +49,7 @@ Ctrl-C ends it.`,
 	c.Flags().StringVar(&model.run, "model", "", "serve the trained model of this run")
 	c.Flags().StringVar(&model.checkpoint, "checkpoint", model.checkpoint, "of the model: best (by validation) or last")
 	c.Flags().IntVar(&model.limits.Clients, "max-clients", model.limits.Clients,
-		"most clients whose state is held")
+		"most clients whose state is kept")
 	c.Flags().IntVar(&model.limits.History, "history", model.limits.History,
 		"number of last observations of a client that forecasts use")
 	model.connection.add(c, a)

@@ -57,7 +57,7 @@ func TestSharedMemory_Processes(t *testing.T) {
 			t.Errorf("got %s, want %s", r.out, want)
 		}
 		sharing := slices.ContainsFunc(logs, func(b *buffer) bool {
-			return strings.Contains(b.String(), "parameters and gradients go by shared memory")
+			return strings.Contains(b.String(), "parameters and gradients use shared memory")
 		})
 		if sharing != share { // the run is short: one of them may come too late
 			t.Errorf("shared memory %v: the workers say\n%s\n%s", share, logs[0], logs[1])

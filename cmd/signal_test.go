@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -12,6 +13,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/switchyard-ml/switchyard"
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/sweep"
 )
 
 // hangLimit ends a test of a command that does not end. It decides nothing else.
@@ -150,4 +156,14 @@ func leaves() []string {
 	}
 	walk(flagTree())
 	return list
+}
+
+// TestExitCode_OfInterrupts: what goes on with the same command ends with one code, whichever command it is.
+func TestExitCode_OfInterrupts(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{coordinator.ErrInterrupted, sweep.ErrInterrupted, switchyard.ErrInterrupted} {
+		if got := exitCode(config.Hint(fmt.Errorf("lead: %w", err), "go on")); got != exitInterrupted {
+			t.Errorf("%v: exit code %d, want %d", err, got, exitInterrupted)
+		}
+	}
 }

@@ -1,12 +1,14 @@
 package cmd
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// No question to a run, and no table of its metrics, replaces what the run or the question reads, by whatever path.
+// No command replaces what it or its run reads, or adds to it, by whatever path: links, hard links, other spellings, and
+// names that the command itself gives in a folder.
 func TestOutputs_SpareInputs(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
@@ -28,6 +30,10 @@ func TestOutputs_SpareInputs(t *testing.T) {
 	if err := os.Link(mine, hard); err != nil {
 		t.Fatal(err)
 	}
+	linked := filepath.Join(folder, "linked")
+	if err := errors.Join(os.Mkdir(linked, 0o755), os.Symlink(mine, filepath.Join(linked, "weights.npz"))); err != nil {
+		t.Fatal(err)
+	}
 	plan := c.write("plan.csv", "u_force\n1\n1\n")
 	for _, line := range [][]string{
 		{"forecast", "mine", "--horizon", "2", "--out", mine},
@@ -45,6 +51,15 @@ func TestOutputs_SpareInputs(t *testing.T) {
 		{"forecast", "many", "--horizon", "2", "--out", filepath.Join(data, "e01.csv")},
 		{"forecast", "many", "--horizon", "2", "--out", filepath.Join(data, "new.csv")}, // it would be data
 		{"runs", "export", "mine", "-o", mine},
+		{"export", "mine", "-o", linked},
+		{"export", "many", "-o", data},
+		{"report", "many", "-o", data},
+		{"data", "show", data, "-o", data},
+		{"data", "show", filepath.Join(data, "*.csv"), "-o", data},
+		{"data", "convert", mine, link, "--force"},
+		{"data", "convert", mine, hard, "--force"},
+		{"data", "convert", mine, filepath.Join(folder, ".", "mine.csv"), "--force"},
+		{"export", "mine", "-o", plan}, // no folder
 	} {
 		if r := c.run(line...); r.code != exitUsage {
 			t.Errorf("%v: exit code %d, %s", line, r.code, r.err)
@@ -54,6 +69,9 @@ func TestOutputs_SpareInputs(t *testing.T) {
 		if got, err := os.ReadFile(path); err != nil || string(got) != string(text) {
 			t.Errorf("%s was changed (%v)", path, err)
 		}
+	}
+	if list, err := os.ReadDir(data); err != nil || len(list) != 12 {
+		t.Errorf("the folder of the data has %d files (%v), want 12", len(list), err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, "new.png")); err == nil {
 		t.Error("one of two files was written before the other was refused")

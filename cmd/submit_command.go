@@ -74,7 +74,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	}
 	ending := "stopping"
 	if flags.wait {
-		ending = "not waiting any more; what the coordinator has accepted goes on"
+		ending = "not waiting any more; what the coordinator has accepted continues"
 	}
 	return a.askUntil(flags.link, ending, func(ctx context.Context, client *ops.Client) error {
 		if data := p.Data; data != nil {
@@ -124,7 +124,7 @@ func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 		return a.printJSON(s)
 	}
 	text := map[ops.State]string{
-		ops.Started: "is started", ops.Resumed: "is continued", ops.Running: "is under way already",
+		ops.Started: "is started", ops.Resumed: "is continued", ops.Running: "is already running",
 		ops.Finished: "is finished already",
 	}
 	if flags.waits {
@@ -176,7 +176,7 @@ func (a *app) follow(ctx context.Context, client *ops.Client, link connection, n
 		var e *ops.Error
 		switch {
 		case ctx.Err() != nil:
-			return config.Hint(fmt.Errorf("not waiting for run %s any more; it goes on", name), "look after it with: %s",
+			return config.Hint(fmt.Errorf("not waiting for run %s any more; it continues", name), "look after it with: %s",
 				a.remotely(link, "runs", "show", name))
 		case errors.As(err, &e):
 			return err

@@ -24,7 +24,6 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
 // sweepFlags are the flags of the sweep command.
@@ -91,7 +90,7 @@ func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, err
 	}
 	r.Path = args[0]
 	if len(args) > 1 {
-		return r, config.Hint(config.Usagef("a sweep file stands alone, and %q follows it", args[1]),
+		return r, config.Hint(config.Usagef("a sweep file takes no further arguments: %q", args[1]),
 			"fixed settings: write them into the file, as `parameters: {key: value}`; a grid from the command line: -m "+
 				"PRESET key=value,value")
 	}
@@ -161,14 +160,12 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	show := newSweepScreen(screen, j, flags.train.workers, a)
-	h, err := a.sweepHost(j, transport, trials.Leader{
-		Page: web.SweepFile, Show: show.changed, Program: a.invoked,
-		Threads: a.cores, Log: log,
-	}, flags.train.share.host(), extend)
+	h, err := j.Host(lead.Config{Command: a.command, Mistaken: mistaken, Memory: flags.train.share.host()}, transport,
+		trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, extend)
 	if err != nil {
 		return err
 	}
-	defer h.close()
+	defer h.Close()
 	page, err := a.sweepPage(h.Host, j, flags, screen)
 	if err != nil {
 		return err
@@ -178,13 +175,13 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	if err != nil {
 		return err
 	}
-	err = a.untilSaved(screen, "writing checkpoints of the trials under way",
+	err = a.untilSaved(screen, "writing checkpoints of the running trials",
 		func(interrupted context.Context) error {
 			defer screen.Finish()
-			return h.lead(interrupted, page)
+			return h.Lead(interrupted, page)
 		})
 	if errors.Is(err, errAborted) {
-		return config.Hint(err, "nothing is lost: the same command goes on")
+		return config.Hint(err, "nothing is lost: the same command continues it")
 	}
 	dismiss()
 	if errors.Is(err, sweep.ErrInterrupted) {
@@ -192,54 +189,9 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		if flags.dir != "sweeps" {
 			again += " --sweeps-dir " + flags.dir
 		}
-		return config.Hint(err, "the same command goes on with it; what there is: %s", again)
+		return config.Hint(err, "the same command continues it; results so far: %s", again)
 	}
 	return err
-}
-
-// sweepHost leads a sweep with the workers of a transport.
-type sweepHost struct {
-	*lead.Host
-	ctx  context.Context // ends with the sweep
-	done context.CancelFunc
-	err  error // of the sweep
-}
-
-// sweepHost makes the host of a sweep, which has a folder of runs of its own. extend is the number of trials to extend
-// the sweep to; 0: none. The memory is shared with workers of other processes of this host; nil: none is.
-func (a *app) sweepHost(j *trials.Job, t *lead.Transport, leader trials.Leader, memory shm.Host,
-	extend int,
-) (*sweepHost, error) {
-	h := &sweepHost{}
-	if !t.Open() {
-		memory = nil
-	}
-	h.ctx, h.done = context.WithCancel(context.Background())
-	leader.RunsDir = j.Folder.Runs()
-	h.Host = lead.New(lead.Config{
-		RunsDir: leader.RunsDir, URL: "embedded", Kinds: a.kinds, Command: a.command, Mistaken: mistaken, Log: leader.Log,
-		Connect: t.Plain,
-		Direct:  t.Direct,
-		Memory:  memory,
-		Ready: func(ready context.Context) {
-			leader.Host = h.Host
-			h.err = j.Lead(ready, leader, extend)
-			h.done()
-		},
-	})
-	return h, h.Connect()
-}
-
-// lead leads the sweep until its end, or that of ctx.
-func (h *sweepHost) lead(ctx context.Context, page *web.Server) error {
-	stop := context.AfterFunc(ctx, h.done)
-	defer stop()
-	return errors.Join(h.Serve(h.ctx, page, nil), h.err)
-}
-
-func (h *sweepHost) close() {
-	h.done()
-	h.Close()
 }
 
 // hire starts the workers of this process, which go where there is work. build makes the builder of worker n, from 0.

@@ -223,7 +223,7 @@ func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 				if _, here := sweeps.(folderSweeps); here {
 					return writeSweep(a.out, v)
 				}
-				return a.printf("sweep %s goes on with %d more trials\n", args[0], more)
+				return a.printf("sweep %s continues with %d more trials\n", args[0], more)
 			}, err
 		},
 	})
@@ -339,7 +339,7 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 			return err
 		}
 		return a.result(u, func() error {
-			return a.printf("submitted  sweep %s: it is under way\n\nnext\n  %s\n", u.Name,
+			return a.printf("submitted  sweep %s: it is running\n\nnext\n  %s\n", u.Name,
 				a.remotely(link, "sweep", "show", u.Name))
 		})
 	})

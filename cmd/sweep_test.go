@@ -46,12 +46,12 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	said("no sweeps", "ls")
 	refused("no such sweep", "show", "rates")
 	said("6 trials", "submit", file, "--dry-run")
-	said("sweep rates: it is under way", "submit", file) // nobody works yet, so it waits
-	said("sweep rates: it is under way", "submit", file)
+	said("sweep rates: it is running", "submit", file) // nobody works yet, so it waits
+	said("sweep rates: it is running", "submit", file)
 	changed := c.write("other.yaml", strings.Replace(remoteSweep, "random", "sobol", 1))
 	refused("+ method: sobol", "submit", changed, "--name", "rates")
 	said("rates", "ls")
-	refused("stop it, and extend it then", "extend", "rates", "--trials", "3")
+	refused("stop it before you extend it", "extend", "rates", "--trials", "3")
 
 	said("sweep rates is paused: ", "pause", "rates")
 	journalHas := func(order string) {
@@ -66,7 +66,7 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	journalHas(`"order":"run"`)
 	said("sweep rates is stopped: ", "stop", "rates")
 	said("interrupted", "ls")
-	refused("not under way", "pause", "rates")
+	refused("not running", "pause", "rates")
 	said("continues", "resume", "rates")
 	c.hire(2)
 	lead.says("sweep done")
@@ -95,7 +95,7 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	if got, want := table(dir), table(local); got != want {
 		t.Errorf("over the broker\n%s\nin one process\n%s", got, want)
 	}
-	said("goes on with 3 more trials", "extend", "rates", "--trials", "3")
+	said("continues with 3 more trials", "extend", "rates", "--trials", "3")
 	await(t, func() bool { return strings.Count(lead.err.String(), "sweep done") == 2 })
 	if n := strings.Count(table(dir), "\n"); n != 10 {
 		t.Errorf("the table has %d lines after 3 more trials\n%s", n, table(dir))
@@ -151,7 +151,7 @@ func TestSweep_WithKeys(t *testing.T) {
 	lead.says("coordinator ready")
 	file := c.write("rates.yaml", remoteSweep)
 	for _, step := range []struct{ line, want string }{
-		{"submit " + file, "it is under way"},
+		{"submit " + file, "it is running"},
 		{"show rates", "/6 trials"},
 		{"pause rates", "sweep rates is paused"},
 		{"resume rates", "sweep rates continues"},

@@ -35,14 +35,14 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	share := 100 * p.Work.Updates / p.Work.Most
 	facts = append(facts,
 		terminal.Fact{"stopping", stopText(s)},
-		terminal.Fact{"updates", fmt.Sprintf("about %s, %.0f %% of what all trials to their end would take",
+		terminal.Fact{"updates", fmt.Sprintf("about %s, %.0f %% of training all trials to the end",
 			terminal.Group(int64(p.Work.Updates)), share)},
 		terminal.Fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; "+
-			"validation comes on top", hours(p.Seconds),
+			"without validation", hours(p.Seconds),
 			terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
 				1))*float64(time.Second))),
 			stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
-		terminal.Fact{"disk", fmt.Sprintf("about %s in %s; checkpoints are kept of: %s", terminal.Bytes(p.Most),
+		terminal.Fact{"disk", fmt.Sprintf("about %s in %s; keeps checkpoints of %s", terminal.Bytes(p.Most),
 			j.Folder.Path(), keepText(string(j.File.Keep)))},
 	)
 	for _, n := range j.File.Notes {
@@ -78,11 +78,11 @@ func stopText(s *sweep.Spec) string {
 	text := fmt.Sprintf("%s at updates %s", t.Type, strings.Join(rungs, ", "))
 	switch t.Type {
 	case sweep.Halving:
-		text += fmt.Sprintf(": the best 1/%d of each cohort of %d goes on", t.Eta, t.Cohort)
+		text += fmt.Sprintf(": the best 1/%d of each cohort of %d continues", t.Eta, t.Cohort)
 	case sweep.Hyperband, sweep.ASHA:
-		text += fmt.Sprintf(": the best 1/%d goes on", t.Eta)
+		text += fmt.Sprintf(": the best 1/%d continues", t.Eta)
 	case sweep.MedianStop:
-		text += fmt.Sprintf(": what is below the median of at least %d goes no further", t.Grace)
+		text += fmt.Sprintf(": trials below the median of at least %d stop", t.Grace)
 	}
 	if c := s.Confirm; c.Top > 0 {
 		text += fmt.Sprintf("; then the best %d again with %s", c.Top, terminal.Count(c.Seeds, "fresh seed"))
@@ -168,7 +168,7 @@ func (v *sweepScreen) judged(s *sweep.State, t *sweep.Trial) {
 		return
 	}
 	if t.Status == sweep.StatusPruned && v.screen.Terminal() {
-		return // the terminal has the line while it is under way
+		return // the terminal has the line while it is running
 	}
 	v.say(trialLine(s, t))
 }

@@ -26,8 +26,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Short: "Recompute steps of a run and compare them with its log",
 		Long: `Recompute steps of a run on this machine, from the newest checkpoint before them, and
 compare the parameters after each step with the hash in the run's log. The run is not
-changed and may be running. If a step differs, its blocks are recomputed one by one to
-find the workers whose results differ from the log. A run with local steps is recomputed
+changed and may be running. If a step differs, its blocks and the sums that workers made
+of them are recomputed one by one to find the workers whose results differ from the log.
+What the coordinator noted about workers in these steps is printed, too. A run with local steps is recomputed
 in whole rounds.`,
 		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
@@ -98,9 +99,9 @@ func (a *app) printVerdict(v *lead.Verdict) error {
 		if v.Missing > 0 {
 			missing = fmt.Sprintf("; %s of them are not in the log and could not be compared", terminal.Group(v.Missing))
 		}
-		return a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
+		return errors.Join(a.printf("steps %s..%s: same bits as logged (recomputed from %s in %s, %s kernels)%s\n",
 			terminal.Group(v.From), terminal.Group(v.To), start, terminal.Short(time.Duration(v.Seconds*float64(time.Second))),
-			v.Kernels, missing)
+			v.Kernels, missing), a.printNotes(v.Notes))
 	}
 	d := v.Differs
 	if err := a.printf("step %s: other bits than logged (recomputed from %s, %s kernels)\n  hash in the log  %s\n  "+
@@ -114,13 +115,33 @@ func (a *app) printVerdict(v *lead.Verdict) error {
 	case d.Suspects == nil:
 		return a.printf("  the log does not say how the checksums of the blocks were formed\n")
 	case len(d.Suspects) == 0:
-		return a.printf("  all blocks have the checksums of the log: the coordinator's update differs, or the log is " +
-			"damaged\n")
+		return errors.Join(a.printf("  all blocks and sums are those of the log: the coordinator's update differs, or the "+
+			"log is damaged\n"), a.printNotes(v.Notes))
 	}
 	for _, s := range d.Suspects {
 		if err := a.printf("  %s\n", s); err != nil {
 			return err
 		}
+	}
+	return a.printNotes(v.Notes)
+}
+
+// mostNotes is how many notes are printed.
+const mostNotes = 10
+
+// printNotes prints what the log holds against workers.
+func (a *app) printNotes(notes []lead.Note) error {
+	for _, n := range notes[:min(len(notes), mostNotes)] {
+		who := ""
+		if n.Worker != "" {
+			who = "worker " + n.Worker + ": "
+		}
+		if err := a.printf("  the coordinator noted at step %s: %s%s\n", terminal.Group(n.Step), who, n.Reason); err != nil {
+			return err
+		}
+	}
+	if more := len(notes) - mostNotes; more > 0 {
+		return a.printf("  %s in log.jsonl\n", terminal.Count(more, "further note"))
 	}
 	return nil
 }

@@ -43,21 +43,10 @@ func (c *cli) contents(name string) string {
 // others, and so is the checksum of the first block of that step. It returns what stood there.
 func (c *cli) lie(name string, step uint64, block bool) coordinator.Contribution {
 	c.t.Helper()
-	path := filepath.Join(c.dir, name, store.Log)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var out strings.Builder
 	var was coordinator.Contribution
-	for line := range strings.Lines(string(text)) {
-		var e coordinator.Entry
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			c.t.Fatal(err)
-		}
-		if e.Theta == "" || e.Step < step {
-			out.WriteString(line)
-			continue
+	c.rewrite(name, func(e *coordinator.Entry) {
+		if e.Step < step {
+			return
 		}
 		e.Theta = e.Theta[8:] + e.Theta[:8]
 		if e.Step == step {
@@ -67,6 +56,29 @@ func (c *cli) lie(name string, step uint64, block bool) coordinator.Contribution
 				e.Blocks[0].Worker = "liar"
 			}
 		}
+	})
+	return was
+}
+
+// rewrite changes the steps in the log of a run.
+func (c *cli) rewrite(name string, change func(e *coordinator.Entry)) {
+	c.t.Helper()
+	path := filepath.Join(c.dir, name, store.Log)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var out strings.Builder
+	for line := range strings.Lines(string(text)) {
+		var e coordinator.Entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			c.t.Fatal(err)
+		}
+		if e.Theta == "" {
+			out.WriteString(line)
+			continue
+		}
+		change(&e)
 		data, err := json.Marshal(e)
 		if err != nil {
 			c.t.Fatal(err)
@@ -76,7 +88,6 @@ func (c *cli) lie(name string, step uint64, block bool) coordinator.Contribution
 	if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
 		c.t.Fatal(err)
 	}
-	return was
 }
 
 func TestVerify_SameBits(t *testing.T) {
@@ -117,6 +128,49 @@ func TestVerify_SameBits(t *testing.T) {
 	for _, line := range []string{"verify a --from 0", "verify a --from 3 --to 2", "verify a --to 100000", "verify b", "verify a --workers 0"} {
 		if r := c.run(strings.Fields(line)...); r.code != exitUsage {
 			t.Errorf("%s: exit code %d\n%s", line, r.code, r.err)
+		}
+	}
+}
+
+// TestVerify_NamesWhoSummed: where workers sum the gradient, verify and diff name the one whose sum was wrong, and the one
+// whose block was; a log of sums is verified like any other.
+func TestVerify_NamesWhoSummed(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--name", "a", "--quiet", "--workers", "3", "cluster.exchange=sharded", "cluster.chunk=1024", "train.steps=12",
+		"cluster.failure_detection=1m", "cluster.audit_sums=0") // else a busy machine or an audit can make a step a star
+	c.must("verify", "a")
+	for _, block := range []bool{false, true} {
+		name := fmt.Sprint("b", block)
+		if err := os.CopyFS(filepath.Join(c.dir, name), os.DirFS(filepath.Join(c.dir, "a"))); err != nil {
+			t.Fatal(err)
+		}
+		wrong := uint64(0) // the first step but one that workers have summed
+		c.rewrite(name, func(e *coordinator.Entry) {
+			if wrong == 0 && (e.Step < 2 || len(e.Sums) == 0 || e.Blocks[0].Digest == "") {
+				return
+			}
+			e.Theta = e.Theta[8:] + e.Theta[:8]
+			if wrong != 0 {
+				return
+			}
+			wrong = e.Step
+			e.Sums[0].Digest, e.Sums[0].Worker = "AAAAAAAAAAA", "summer"
+			if block {
+				e.Blocks[0].Digest, e.Blocks[0].Worker = "BBBBBBBBBBB", "holder"
+			}
+		})
+		if wrong == 0 {
+			t.Fatal("workers have summed no step")
+		}
+		want, not := "by worker summer of run "+name+": digest AAAAAAAAAAA in the log", "holder"
+		if block { // a sum of wrong blocks says nothing about who summed
+			want, not = "by worker holder of run "+name+": digest BBBBBBBBBBB in the log", "summer"
+		}
+		for _, line := range []string{"verify " + name, "diff a " + name} {
+			if r := c.run(strings.Fields(line)...); r.code != exitFailed || !strings.Contains(r.out, want) || strings.Contains(r.out, not) {
+				t.Errorf("%s: exit code %d\n%s%s", line, r.code, r.out, r.err)
+			}
 		}
 	}
 }

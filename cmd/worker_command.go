@@ -76,9 +76,9 @@ see docs/scaling.md and docs/security.md.`,
 	c.Flags().StringVar(&flags.alive, "health-file", a.getenv(healthVariable),
 		"file to touch once a second while all is well, for: "+a.invoked+" health --file ($"+healthVariable+")")
 	c.Flags().Lookup("health-file").DefValue = ""
-	flags.serve.join.add(c, "carry a NATS server that joins others, and take their routes at this address")
-	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which the server accepts clients that lost "+
-		"another one (default: none)")
+	flags.serve.join.add(c, "run a NATS server that joins others: address for their routes")
+	c.Flags().StringVar(&flags.serve.listen, "listen", "", "address at which that server accepts clients whose "+
+		"own server is gone (default: none)")
 	c.Flags().StringVar(&flags.serve.keys, "keys", "", "folder that init handed out for the role route: who may "+
 		"connect, and the route certificate (default: none, for a cluster without keys)")
 	c.Flags().BoolVar(&flags.serve.tls, "tls", false, "require TLS from clients, with the broker certificate in the "+
@@ -116,7 +116,7 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 // checkServer checks how the worker reaches others.
 func (f *workerFlags) checkServer(c *cobra.Command) error {
 	if f.serve.join.listen == "" && (f.serve.listen != "" || f.serve.keys != "" || f.serve.tls) {
-		return config.Hint(config.Usagef("--listen, --keys and --tls of a worker are for a server of its own, which "+
+		return config.Hint(config.Usagef("--listen, --keys and --tls of a worker are for its own server, which "+
 			"--cluster asks for"), "e.g. --cluster 0.0.0.0:%d", routesExample)
 	}
 	if err := f.serve.join.check(); err != nil {
@@ -153,7 +153,7 @@ func (a *app) work(flags workerFlags) error {
 		log.Info("the worker carries a server", "routes", flags.own.Routes(), "clients", flags.own.URL(), "keys",
 			flags.serve.keys != "")
 	}
-	return a.untilSignal(a.err, "handing back what is computed", func(ctx context.Context) error {
+	return a.untilSignal(a.err, "returning computed results", func(ctx context.Context) error {
 		if flags.own != nil {
 			go flags.own.Follow(ctx)
 			go cutOffWith(ctx, faults, flags.own, log)

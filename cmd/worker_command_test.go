@@ -51,7 +51,7 @@ func TestWorker_ServesAndLeaves(t *testing.T) {
 	if code := w.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
-	w.says("handing back what is computed")
+	w.says("returning computed results")
 	p.says("worker=early")
 }
 

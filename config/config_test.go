@@ -48,7 +48,7 @@ func TestBasePreset_SetsEveryKey(t *testing.T) {
 // freeText are the keys that take any text: paths, names of columns, and what a run fills in.
 var freeText = []string{
 	"preset", "env.files", "env.normalise", "env.hash", "env.observe", "env.control", "env.label", "env.time", "env.id", "env.rename",
-	"env.resample", "env.transform", "optim.factors",
+	"env.resample", "env.transform", "optim.factors", "model.bodies",
 }
 
 func TestKeys_AreDescribed(t *testing.T) {
@@ -156,7 +156,7 @@ func TestParse_RetiredKey(t *testing.T) {
 			t.Errorf("%s, as a file: %v", value, err)
 		}
 		_, err = kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"eval.inference=" + value}})
-		if err == nil || !strings.Contains(err.Error(), "every rollout has a pass of inference of its own") {
+		if err == nil || !strings.Contains(err.Error(), "each rollout has its own pass of inference") {
 			t.Errorf("%s, as an argument: %v", value, err)
 		}
 	}

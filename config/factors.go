@@ -30,7 +30,7 @@ func (o Optim) RateFactors() ([]Factor, error) {
 		case err != nil || !(v >= 0 && v <= maxFactor):
 			return nil, fmt.Errorf("%s: the factor %q is not a number from 0 to %g", group, by, float64(maxFactor))
 		case seen[group]:
-			return nil, fmt.Errorf("%s stands there twice", group)
+			return nil, fmt.Errorf("%s is given twice", group)
 		}
 		seen[group] = true
 		list = append(list, Factor{group, v})

@@ -46,6 +46,7 @@ func citizens(t *testing.T) []citizen {
 	for _, s := range switches {
 		list = append(list, citizen{"slds " + s, "slds", "model.kind=slds model.switching=" + s})
 	}
+	list = append(list, citizen{"slds durations", "slds", "model.kind=slds model.switching=categorical model.durations=3"})
 	return list
 }
 
@@ -69,7 +70,7 @@ func shards(t *testing.T, c config.Config, slots int) *worker.Shards {
 	if job.Sweeping(c) {
 		return nil // chains_test.go has them
 	}
-	m, err := config.NewModel(c, model.Data{NX: 2})
+	m, err := config.NewModel(c, model.Data{NX: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,7 @@ func shards(t *testing.T, c config.Config, slots int) *worker.Shards {
 }
 
 // smokes are the smallest presets of every environment that is simulated.
-var smokes = []string{"fhn/smoke", "maze/smoke", "reacher/smoke", "ball/smoke", "hopper/smoke", "noise/smoke", "modes/smoke", "bounce/smoke", "sticky/smoke", "nascar/smoke", "lorenz/smoke"}
+var smokes = []string{"fhn/smoke", "maze/smoke", "maze/bodies/smoke", "reacher/smoke", "ball/smoke", "hopper/smoke", "noise/smoke", "modes/smoke", "bounce/smoke", "sticky/smoke", "nascar/smoke", "lorenz/smoke"}
 
 // TestFamilies_WorkWithEveryPreset: a preset holds keys of one family; every other takes those that it has, and
 // computes a finite gradient with finite terms.
@@ -151,6 +152,7 @@ var goldenRuns = map[string]string{
 	"static":             "3b0605517063feccd0b194dd7782738674f73071459a2b3477f92a8d742f9f51",
 	"slds normal":        "ddd1589abe1279cc077b91fa0b4648ae9142d9147ac22e98d5b38e3e271909c9",
 	"slds deterministic": "cf6d3910bb6b7a5a9841ce965754188ce3d0ad7a267dc523b2ac903684209d74",
+	"slds durations":     "46d61a1cfaefcac344cb70e4be17f76ee682f5ae6ac0d0e7556c9939eecf030b",
 	"slds categorical":   "6260b3d6b7705168ddbb5f37a5e24f54fc03273dfc62013356ca63bd50839a03",
 	"linear":             "f15a00cb739b52532a186523a3d4b8d76004b82728c6926e3dff3589183a617a",
 }

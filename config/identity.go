@@ -97,8 +97,8 @@ func (c Config) Identity() string {
 		}
 		delete(value, first.path)
 	}
-	slices.SortFunc(keys, func(a, b Key) int { return strings.Compare(a.Path, b.Path) })
-	for _, k := range keys {
+	byPath := func(a, b Key) int { return strings.Compare(a.Path, b.Path) }
+	for _, k := range slices.SortedFunc(slices.Values(keys), byPath) {
 		if _, younger := value[k.Path]; younger && differs(k) {
 			line(k.Path, value[k.Path])
 		}

@@ -179,7 +179,7 @@ func TestRateFactors(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"transition.Q": "is not of the form group=factor", "a=b": `the factor "b" is not a number`, "a=-1": "not a number from 0", "a=1,a=2": "a stands there twice",
+		"transition.Q": "is not of the form group=factor", "a=b": `the factor "b" is not a number`, "a=-1": "not a number from 0", "a=1,a=2": "a is given twice",
 		"a=1e7": "not a number from 0", "=3": "is not of the form", "a=NaN": "is not a number",
 	} {
 		_, err := kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.factors=" + text}})

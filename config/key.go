@@ -73,16 +73,11 @@ func (c *Config) ends(path string, keys []Key) bool {
 	return !held
 }
 
-// keys lists the keys of a configuration: those of every configuration, and those of its kinds.
-func (c *Config) keys() []Key {
-	keys, _ := c.tree()
-	return keys
-}
+// keys lists the keys of a configuration: those of every configuration, and those of its kinds. The list is read-only.
+func (c *Config) keys() []Key { return c.layout().keys }
 
-// tree lists the keys of a configuration and its sections, in the order in which YAML writes them.
-func (c *Config) tree() ([]Key, []Section) {
-	return c.kinds.lay([]Kind{c.kinds.env.find(c.Env.Kind)}, []Kind{c.kinds.model.find(c.Model.Kind)})
-}
+// layout is that of the kinds that were chosen.
+func (c *Config) layout() layout { return c.kinds.of(pair{c.Env.Kind, c.Model.Kind}) }
 
 // Recorded reports whether episodes are recorded rather than simulated.
 func (c *Config) Recorded() bool { return c.kinds.env.find(c.Env.Kind).Recorded }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
@@ -38,8 +39,14 @@ type Kind struct {
 // Kinds are all values that env.kind and model.kind may have. A configuration is read with them. They do not change.
 type Kinds struct {
 	env, model axis
-	keys       []Key // the keys of all kinds
-	sections   []Section
+	all        layout   // of all kinds
+	pairs      sync.Map // from a pair, two names, to its layout
+}
+
+// A layout is the keys and the sections of a configuration, in the order in which YAML writes them. Nobody changes it.
+type layout struct {
+	keys     []Key
+	sections []Section
 }
 
 // axis is one of the two keys that choose a kind.
@@ -60,8 +67,24 @@ func NewKinds(env, model []Kind) (*Kinds, error) {
 			a.kinds[i].keys, a.kinds[i].sections = a.keys(a.kinds[i])
 		}
 	}
-	k.keys, k.sections = k.lay(k.env.kinds, k.model.kinds)
+	k.all = k.lay(k.env.kinds, k.model.kinds)
 	return k, nil
+}
+
+// pair is the names of an environment and a model.
+type pair struct{ env, model string }
+
+// of is the layout of a pair. Each configuration that is read asks for it dozens of times.
+func (k *Kinds) of(p pair) layout {
+	if known, ok := k.pairs.Load(p); ok {
+		return known.(layout)
+	}
+	env, model := k.env.find(p.env), k.model.find(p.model)
+	l := k.lay([]Kind{env}, []Kind{model})
+	if env.Name != "" && model.Name != "" { // otherwise the names are anybody's
+		k.pairs.Store(p, l)
+	}
+	return l
 }
 
 func (k *Kinds) axes() [2]axis { return [2]axis{k.env, k.model} }
@@ -78,7 +101,7 @@ func (a axis) check() error {
 			faults = append(faults, fmt.Errorf("%s=%s: %w", a.path, kind.Name, fmt.Errorf(format, args...)))
 		}
 		if setting.Quote(kind.Name) != kind.Name || strings.ContainsAny(kind.Name, "/.") || seen[kind.Name] {
-			fault("the name must be a word of its own: a letter, then letters, digits, - or _")
+			fault("the name must be a word: a letter, then letters, digits, - or _")
 		}
 		seen[kind.Name] = true
 		if t := reflect.TypeOf(kind.Settings()); t == nil || t.Kind() != reflect.Pointer ||
@@ -159,9 +182,9 @@ func commonKeys() (keys []Key, sections []Section) {
 	return keys, sections
 }
 
-// lay lists the keys and the sections that configurations of these kinds have, in the order in which YAML writes them.
+// lay lists the keys and the sections that configurations of these kinds have.
 // A section that a kind adds follows the section of the kind. A key of several kinds is listed once.
-func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
+func (k *Kinds) lay(env, model []Kind) layout {
 	keys, sections := commonKeys()
 	section := func(name string) int {
 		return slices.IndexFunc(sections, func(s Section) bool { return s.Name == name })
@@ -178,6 +201,9 @@ func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
 			for _, o := range kind.keys {
 				if i := key(o.Path); i >= 0 {
 					keys[i].Kinds = slices.Concat(keys[i].Kinds, o.Kinds)
+					if keys[i].Only != o.Only { // what is true of one kind is not of all
+						keys[i].Only = ""
+					}
 				} else {
 					keys = append(keys, o)
 				}
@@ -189,21 +215,21 @@ func (k *Kinds) lay(env, model []Kind) ([]Key, []Section) {
 		keys[i] = a.choice(keys[i])
 	}
 	slices.SortStableFunc(keys, func(a, b Key) int { return section(a.Section()) - section(b.Section()) })
-	return keys, sections
+	return layout{keys, sections}
 }
 
 // Keys lists every key of any configuration. Callers must not change the list.
-func (k *Kinds) Keys() []Key { return k.keys }
+func (k *Kinds) Keys() []Key { return k.all.keys }
 
 // Has reports whether there is a key for a kind, such as model.kind=slds.
 func (k *Kinds) Has(path, kind string) bool {
-	return slices.ContainsFunc(k.keys, func(key Key) bool {
+	return slices.ContainsFunc(k.all.keys, func(key Key) bool {
 		return key.Path == path && (len(key.Kinds) == 0 || slices.Contains(key.Kinds, kind))
 	})
 }
 
 // Sections lists every section of any configuration. Callers must not change the list.
-func (k *Kinds) Sections() []Section { return k.sections }
+func (k *Kinds) Sections() []Section { return k.all.sections }
 
 func (k *Kinds) isSection(name string) bool {
 	return slices.ContainsFunc(k.Sections(), func(s Section) bool { return s.Name == name })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
@@ -137,7 +138,11 @@ func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 func (r *resolver) asBefore() {
 	for _, k := range r.config.keys() {
 		if _, written := r.origins[k.Path]; !written && k.Was != "" {
-			k.assign(&r.config, k.Was)
+			before := k.Was
+			if text, err := strconv.Unquote(before); err == nil { // as Format writes it
+				before = text
+			}
+			k.assign(&r.config, before)
 		}
 	}
 }
@@ -226,7 +231,7 @@ func (r *resolver) applyAll(entries []entry) {
 }
 
 // retired are keys that older releases wrote into files, each with what holds since. They decided no bits.
-var retired = map[string]string{"eval.inference": "every rollout has a pass of inference of its own"}
+var retired = map[string]string{"eval.inference": "each rollout has its own pass of inference"}
 
 // applyForeign handles a key that the configuration does not have. A key of another kind has no effect: a preset may
 // contain it, and so may a file that has every key at its default. Nor has a key that is retired, in a file.

@@ -25,7 +25,6 @@ import (
 	"github.com/switchyard-ml/switchyard/model/kvae"
 	"github.com/switchyard-ml/switchyard/model/pointwise"
 
-	"github.com/switchyard-ml/switchyard/model/lstm"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -52,7 +51,7 @@ func builtin() Own {
 			regimes.LorenzKind(),
 		},
 		Families: []model.Family{
-			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), lstm.Family(),
+			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), pointwise.LSTM(),
 			pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS(), arhmm.Family(),
 			pointwise.Naive(),
 		},

@@ -51,7 +51,7 @@ type Optim struct {
 	Warmup     uint64  `yaml:"warmup" was:"0" want:"[0,1000000000]" doc:"warm-up: first updates, over which the learning rate rises linearly; 0: none"`
 	Clip       float64 `yaml:"clip" want:"[0,1000000]" doc:"largest global norm of the gradient; 0: no limit" source:"authors' code: 1"`
 	ClipFactor float64 `yaml:"clip_factor" was:"0" want:"[0,1000000]" doc:"largest global norm of the gradient as a multiple (at least 1) of the running norm of the clipped gradients before; 0: no limit"`
-	Outlier    float64 `yaml:"outlier" was:"0" want:"[0,1000000000]" doc:"an update is left out if the norm of its gradient is more than so many times (above 1) the running norm, from the hundredth update on; 0: none is"`
+	Outlier    float64 `yaml:"outlier" was:"0" want:"[0,1000000000]" doc:"skip updates whose gradient norm exceeds this many times (above 1) the running norm, from the hundredth update on; 0: skip none"`
 	Factors    string  `yaml:"factors" was:"\"\"" doc:"factors on the learning rate of groups of parameters, named by a parameter or by the first parts of its name, e.g. transition.Q=10,encoder=0.5; the longest match counts; empty: none"`
 	Beta1      float64 `yaml:"beta1" want:"[0,1)" doc:"decay of Adam's first moment"`
 	Beta2      float64 `yaml:"beta2" want:"[0,1)" doc:"decay of Adam's second moment"`
@@ -92,6 +92,7 @@ type Cluster struct {
 	FailureDetection time.Duration `yaml:"failure_detection" want:"[0.1,3600]" doc:"time without a message from a worker after which its shards go to another worker"`
 	Chunk            int           `yaml:"chunk" want:"[1024,1044480]" doc:"bytes of a tensor per message, a multiple of 4; NATS allows 1 MiB by default"`
 	Credit           int           `yaml:"credit" want:"[1024,1073741824]" doc:"most bytes of results in flight to the coordinator"`
-	Exchange         string        `yaml:"exchange" was:"star" values:"star sharded auto" doc:"exchange of gradients: star (the coordinator pulls and sums those of all workers), sharded (workers sum sections and the coordinator pulls one sum; for many workers on hosts with their own brokers), or auto (whichever is measured to be faster)"`
+	Exchange         string        `yaml:"exchange" was:"star" values:"star sharded auto" doc:"exchange of gradients: star (the coordinator pulls and sums those of all workers), sharded (workers sum sections and the coordinator pulls one sum; for many workers on hosts with their own brokers), or auto (the faster of the two, by measurement)"`
 	Audit            float64       `yaml:"audit" want:"[0,1]" doc:"share of the blocks that a second worker also computes before they count; a worker whose bits differ is quarantined"`
+	AuditSums        float64       `yaml:"audit_sums" was:"0" want:"[0,1]" doc:"if workers sum the gradient (cluster.exchange): least share of their sums, and of the blocks in them, that a second worker also computes"`
 }

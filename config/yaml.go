@@ -89,9 +89,9 @@ func (r *Resolved) comment(k Key) string {
 func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*bytes.Buffer, Section),
 	comment func(Key) string,
 ) {
-	keys, sections := c.tree()
+	layout := c.layout()
 	open := ""
-	for _, k := range keys {
+	for _, k := range layout.keys {
 		if !listed(k) {
 			continue
 		}
@@ -99,7 +99,7 @@ func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*byt
 		if s := k.Section(); s != "" {
 			indent = "  "
 			if s != open {
-				section(b, sections[slices.IndexFunc(sections, func(o Section) bool { return o.Name == s })])
+				section(b, layout.sections[slices.IndexFunc(layout.sections, func(o Section) bool { return o.Name == s })])
 				fmt.Fprintf(b, "%s:\n", s)
 				open = s
 			}

@@ -138,7 +138,7 @@ func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, de
 	case job != "" && msg.Job != job:
 		return ReasonJob, fmt.Sprintf("the worker has built the program of job %.8s, the run's is %.8s", msg.Job+"(none)",
 				job),
-			"start the worker anew; " + sameRelease
+			"restart the worker; " + sameRelease
 	case c.Golden != "" && msg.Golden != c.Golden:
 		return ReasonGolden, fmt.Sprintf("the worker's golden shard, the first gradient at the initial parameters, has "+
 			"hash %.8s, the run's %.8s",

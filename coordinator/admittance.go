@@ -68,7 +68,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 // expect tells the gate, and the place where memory is shared, what a message to a worker asks for.
 func (c *Coordinator) expect(to string, msg wire.Message) {
 	if _, offer := msg.(*wire.Offer); offer {
-		c.expectGuests()
+		c.expectClients()
 	}
 	if c.gate == nil || to == "" {
 		return
@@ -79,7 +79,7 @@ func (c *Coordinator) expect(to string, msg wire.Message) {
 		c.gate.Expect(key, wire.KindResult, 4)
 	case *wire.Pull:
 		c.gate.Expect(key, wire.KindChunk, 2*msg.Count)
-		if c.lobby != nil {
+		if c.shared != nil {
 			c.gate.Expect(key, wire.KindChunksAt, 2)
 		}
 	}

@@ -66,7 +66,7 @@ func chosen(t *testing.T, gradients wire.Coding, workers int) (sha string, summe
 		}
 		theta, _ := c.Parameters()
 		sha, summed = checkpoint.Hash(theta), c.Stats().Summed
-		if got := c.Stats().Exchange; workers == 1 && !strings.HasPrefix(got, "star: one worker") || summed > 12 && !strings.HasPrefix(got, "sharded: a step takes ") {
+		if got := c.Stats().Exchange; workers == 1 && !strings.HasPrefix(got, "star: a single worker") || summed > 12 && !strings.HasPrefix(got, "sharded: a step takes ") {
 			t.Errorf("%d workers, %d steps summed: it says %q", workers, summed, got)
 		}
 	})

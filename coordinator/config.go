@@ -26,7 +26,8 @@ const (
 )
 
 // Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of
-// validation and checkpoints, FailureDetection, Chunk, Credit, Exchange, Gate, Memory and Audit. All others do.
+// validation and checkpoints, FailureDetection, Chunk, Credit, Exchange, Gate, Memory, Audit and AuditSums. All others
+// do.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
@@ -72,10 +73,13 @@ type Config struct {
 	// Memory is shared with workers of this host, for parameters and gradients; nil: all go over the bus.
 	Memory shm.Host
 
-	Audit    float64        // share of the blocks that are computed a second time; 0 to 1
-	Numerics []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
-	Golden   string         // hash of the golden shard that a worker's must equal; empty: not checked
-	Referee  Referee        // computes a block anew when workers disagree; nil: nobody does
+	Audit float64 // share of the blocks that are computed a second time; 0 to 1
+	// AuditSums is the least share of what is computed a second time where workers sum the gradient: of their sums, and of
+	// the blocks that they sum; 0 to 1.
+	AuditSums float64
+	Numerics  []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
+	Golden    string         // hash of the golden shard that a worker's must equal; empty: not checked
+	Referee   Referee        // computes a block anew when workers disagree; nil: nobody does
 	// AuditHere lets the referee, and no second worker, compute the blocks of Audit. Somebody with a worker's key can
 	// have many identities, which confirm each other's blocks. If AuditHere is set and Audit is 1, nobody can change a
 	// bit.
@@ -132,6 +136,7 @@ func (c *Config) validate(size int) error {
 	check(c.Exchange <= Auto, "exchange: %d is not known", c.Exchange)
 	check(c.Dir != "", "checkpoint folder is not set")
 	check(c.Audit >= 0 && c.Audit <= 1, "audit: %g is not in [0,1]", c.Audit)
+	check(c.AuditSums >= 0 && c.AuditSums <= 1, "audit of sums: %g is not in [0,1]", c.AuditSums)
 	check(!c.AuditHere || c.Referee != nil, "audits are to be done here, but there is no referee")
 	check(c.Average >= 0 && c.Average < 1, "average: %g is not in [0,1)", c.Average)
 	if err := c.Optimizer.Validate(); err != nil {

@@ -44,7 +44,7 @@ type Coordinator struct {
 	referee    *trust.Referee
 	rejections rejections
 	gate       *wire.Gate     // nil: all is let in
-	lobby      shm.Lobby      // nil: no memory is shared
+	shared     shm.Server     // nil: no memory is shared
 	unlaid     bool           // parameters could not be written there, and that is logged
 	present    map[string]int // members by key, at the last tick, and who said Hello since
 	figures    published

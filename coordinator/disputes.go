@@ -12,11 +12,11 @@ import (
 
 // judgement does what package trust rules: it finds somebody to confirm or to decide, and cuts off who lies.
 //
-// Invariant: the docket is empty between two events.
+// Invariant: pending is empty between two events.
 type judgement struct {
 	trust.Judgement
-	terms  int     // of a block
-	docket []*task // about which something was learnt, and which are to be looked at
+	terms   int     // of a block
+	pending []*task // about which something was learnt, and which are to be looked at
 
 	life     *life
 	members  *members

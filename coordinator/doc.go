@@ -11,7 +11,7 @@
 //	+-- shell, in ------------------v--------------------------------------------------------------------------------+
 //	| coordinator.go  the loop: messages, ticks, answers       replay.go      what an earlier coordinator left       |
 //	| inbox.go        to the goroutine of the loop             admittance.go  limits for each key                    |
-//	| exchange.Receiver  chunks into their buffers             guests.go      chunks out of shared memory            |
+//	| exchange.Receiver  chunks into their buffers             memory.go      chunks out of shared memory            |
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                |  receive(now, message)  tick(now)  remind(now)  verdict(now, answer)
 //	+-- machine --------------------v--------------------------------------------------------------------------------+
@@ -42,8 +42,8 @@
 //	| execute.go       does each command, in order            save.go         checkpoints, in checkpoint.go          |
 //	| exchange.Sender  to the bus, and to shared memory       rollback.go     back to one of them                    |
 //	| trust.Referee    computes a block here                  term.go         the number of this coordinator         |
-//	| report.go        to the observer                        history.go log.go journal.go  the log                  |
-//	| rejections.go    what was refused                                                                              |
+//	| report.go        to the observer                        history.go log.go journal.go evidence.go  the log      |
+//	| rejections.go    what was refused                       magnitudes.go   how large the values are               |
 //	+-------------------------------+--------------------------------------------------------------------------------+
 //	                                v
 //	   Introduce Welcome Theta ThetaAt Relay Stay Lease Reduce Pull Piece Refusal End      to workers

@@ -37,6 +37,7 @@ func (c *Coordinator) execute() {
 			c.sender.SendTheta(cmd.Theta, c.header(0), c.view())
 		case relayCommand:
 			c.sender.Relay(cmd.Relay, c.header, c.view())
+			c.history.noteRelays(cmd.Relay, c.machine.run.opt.step, c.machine.term)
 		case layCommand:
 			c.layTheta(cmd)
 		case sharedCommand:
@@ -70,7 +71,7 @@ func (c *Coordinator) execute() {
 			c.log.Warn("the sum of the workers is not used: the coordinator sums itself, and in some steps more", "step",
 				c.machine.run.next(), "reason", cmd.why)
 		case chosenCommand:
-			c.log.Info("the run has chosen how gradients get here", "exchange", cmd.mode, "step",
+			c.log.Info("the run has chosen its exchange", "exchange", cmd.mode, "step",
 				c.machine.run.next(), "reason", cmd.why)
 		case rollbackCommand:
 			c.back = &cmd
@@ -167,7 +168,7 @@ func (c *Coordinator) reportMembership(r MembershipReport) {
 	case r.Joined != "":
 		c.log.Info("worker joined", "worker", r.Joined, "workers", r.Workers, "slots", r.Slots)
 	case r.Left != "":
-		c.expectGuests()
+		c.expectClients()
 		c.log.Info("worker left", "worker", r.Left, "reason", r.Reason, "workers", r.Workers)
 	case r.Waiting != "" && c.logsWait(r.Seconds):
 		c.log.Info("the run waits", "for", r.Waiting, "seconds", math.Round(r.Seconds*10)/10)

@@ -1,11 +1,13 @@
 package coordinator
 
 import (
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/coordinator/exchange"
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
@@ -17,6 +19,7 @@ type history struct {
 	journal  *journal // nil: there is no log
 	trouble  *logTrouble
 	log      hclog.Logger
+	relays   string // who hands on parameters, as the log says
 }
 
 // repeats reports whether the log holds a step already: it is compared before anything is sent out.
@@ -63,6 +66,18 @@ func (h *history) note(e Event, term uint64) {
 	}
 	e.Time, e.Term = time.Now().UTC(), term
 	h.journal.append(e)
+}
+
+// noteRelays appends who hands on parameters, if that has changed.
+func (h *history) noteRelays(r exchange.Relay, step, term uint64) {
+	var names []string
+	for _, to := range r.To[:r.Sections.Count] {
+		names = append(names, to.ID)
+	}
+	if list := strings.Join(names, ", "); list != h.relays {
+		h.relays = list
+		h.note(Event{Kind: EventRelays, Step: step, Reason: list}, term)
+	}
 }
 
 // open begins to write the log after its last whole line.

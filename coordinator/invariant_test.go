@@ -208,8 +208,8 @@ func (b *bedlam) check() error {
 			return err
 		}
 	}
-	if len(m.judgement.docket) > 0 {
-		return errors.New("the docket is not empty")
+	if len(m.judgement.pending) > 0 {
+		return errors.New("a task is pending")
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *t
 		return nil, false
 	}
 	t = r.task(b)
-	if t.Audited = s.auditing.Draws(s.opt.step, r.work, b); t.Audited && !s.auditing.Here {
+	shared := (r.work == wire.Sum || r.shared()) && f.workers > 1
+	if t.Audited = s.auditing.Draws(s.opt.step, r.work, b, shared); t.Audited && !s.auditing.Here {
 		r.wantAudit(t)
 	}
 	return t, false

@@ -35,14 +35,26 @@ type Entry struct {
 	// Passes is how often the step was computed, if more than once, as gradients did not fit their scales: see
 	// Config.Gradients.
 	Passes int `json:"passes,omitempty"`
+	// Sums are who summed which sections of the gradient; none: the coordinator summed it.
+	Sums []Share `json:"-"`
 }
 
 // Contribution says which worker delivered a block of an update, and the checksum of its gradient. The checksum is
-// formed over those of the chunks, see wire.Combine, so it belongs to the chunk length of the term.
+// formed over those of the chunks, see wire.Combine, so it belongs to the chunk length of the term. Of a block that
+// workers have summed there is the digest instead, see BlockDigest.
 type Contribution struct {
 	Block    vector.Block
 	Checksum uint32
 	Worker   string
+	Digest   string
+}
+
+// Fingerprint is the digest of the block, or the checksum if there is none, as it stands in the log.
+func (c Contribution) Fingerprint() string {
+	if c.Digest != "" {
+		return c.Digest
+	}
+	return fmt.Sprintf("%08x", c.Checksum)
 }
 
 // The kinds of Event that the coordinator writes.
@@ -56,7 +68,10 @@ const (
 	EventContributor = "contributor"
 	EventDoubt       = "doubt" // the sum of the workers was not used; the reason names who is doubted, or who complains
 	EventAside       = "aside" // a worker hands on no parameters for some steps
-	EventEnd         = "end"   // the coordinator ends
+	// EventRelays: from the parameters after Step updates on, those that workers hand on go by way of the workers that
+	// the reason lists, section by section. What does not have the digest that the coordinator tells is not used.
+	EventRelays = "relays"
+	EventEnd    = "end" // the coordinator ends
 )
 
 // Event is a line of the log about something other than an update.
@@ -127,9 +142,9 @@ func (f *Floats) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON implements json.Marshaler: a credit is [first, count, "checksum", "worker"].
+// MarshalJSON implements json.Marshaler: a credit is [first, count, "checksum", "worker"], or the same with a digest.
 func (c Contribution) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{c.Block.First, c.Block.Count, fmt.Sprintf("%08x", c.Checksum), c.Worker})
+	return json.Marshal([]any{c.Block.First, c.Block.Count, c.Fingerprint(), c.Worker})
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -141,6 +156,10 @@ func (c *Contribution) UnmarshalJSON(data []byte) error {
 	}
 	if len(fields) != 4 {
 		return fmt.Errorf("a block of %d fields, want 4", len(fields))
+	}
+	if len(checksum) == briefLength {
+		c.Digest = checksum
+		return nil
 	}
 	sum, err := strconv.ParseUint(checksum, 16, 32)
 	c.Checksum = uint32(sum)

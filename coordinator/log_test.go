@@ -24,7 +24,8 @@ func entryOf(step uint64) Entry {
 	return Entry{
 		Step: step, Term: 3, Theta: HashTheta(theta), Norm: 1.0 / 3, Rate: 5e-4,
 		Terms:  Floats{0.1, -1e-45, float32(math.Inf(1)), 3.4e38},
-		Blocks: []Contribution{{vector.Block{Count: 4}, 0xdeadbeef, "a"}, {vector.Block{First: 4, Count: 4}, 1, "b-2"}},
+		Blocks: []Contribution{{Block: vector.Block{Count: 4}, Checksum: 0xdeadbeef, Worker: "a"}, {Block: vector.Block{First: 4, Count: 4}, Worker: "b-2", Digest: "kJ8sAbC_-fg"}},
+		Sums:   []Share{{"b-2", []int{0, 1, 4}, "AAAAAAAAAAA"}, {"c", []int{2, 3, 5, 6, 7}, "BBBBBBBBBBB"}},
 	}
 }
 
@@ -45,7 +46,7 @@ func TestEntry_RoundTrip(t *testing.T) {
 	want := entryOf(7)
 	text := lines(t, want)
 	if form := `{"step":7,"term":3,"theta":"` + want.Theta + `","terms":[0.1,-1e-45,"+Inf",3.4e+38],"norm":0.3333333333333333,"rate":0.0005,` +
-		`"blocks":[[0,4,"deadbeef","a"],[4,4,"00000001","b-2"]]}` + "\n"; text != form {
+		`"blocks":[[0,4,"deadbeef","a"],[4,4,"kJ8sAbC_-fg","b-2"]],"sums":"0-1,4 AAAAAAAAAAA 1;2-3,5-7 BBBBBBBBBBB =c"}` + "\n"; text != form {
 		t.Errorf("got %swant %s", text, form)
 	}
 	l, err := parseLog(strings.NewReader(text), 0)

@@ -48,7 +48,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	m := &machine{
 		cfg: cfg, term: 1, life: life{reportedAt: -time.Second},
 		timing:   timing{detection: cfg.FailureDetection, stride: int(opt.Stride())},
-		auditing: trust.Auditing{Run: cfg.Run, Share: cfg.Audit, Here: cfg.AuditHere},
+		auditing: trust.Auditing{Run: cfg.Run, Share: cfg.Audit, Sums: cfg.AuditSums, Here: cfg.AuditHere},
 	}
 	if len(cfg.Job) > 0 {
 		m.job = wire.HashData(cfg.Job)

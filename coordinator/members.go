@@ -32,6 +32,23 @@ type member struct {
 	lag       wire.Lag // of its chunks
 	echoes    int      // messages that may come twice because they were asked for twice
 	fetch     fetch
+	footprint footprint
+}
+
+// footprint is what the process of a worker uses of its machine, as its last two heartbeats say.
+type footprint struct {
+	at        time.Duration // when the last one came; 0: none has
+	processor uint64        // milliseconds of processor time so far
+	cores     float64       // that it used between the two
+	memory    uint64        // bytes
+}
+
+// note takes in a heartbeat.
+func (f *footprint) note(now time.Duration, msg *wire.Heartbeat) {
+	if passed := now - f.at; f.at > 0 && passed > 0 && msg.Processor >= f.processor {
+		f.cores = float64(msg.Processor-f.processor) / 1000 / passed.Seconds()
+	}
+	f.at, f.processor, f.memory = now, msg.Processor, msg.Memory
 }
 
 // load changes the number of shards in a worker's hands.

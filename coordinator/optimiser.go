@@ -15,6 +15,8 @@ type optimiser struct {
 	theta       []float32             // the parameters; their memory is the front of run.state
 	differences *exchange.Differences // nil: the rule updates the parameters themselves
 	average     *vector.Average       // of the parameters over updates; nil: there is none
+	retreat     *vector.Retreat       // nil: there is none
+	retreated   bool                  // with the last update
 	step        uint64
 }
 
@@ -47,6 +49,9 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 		adam := vector.NewAdam(cfg.Optimizer, len(theta))
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
+		if cfg.Average > 0 && cfg.Optimizer.Outlier > 0 {
+			o.retreat = vector.NewRetreat(adam)
+		}
 	}
 	if cfg.Average > 0 {
 		o.average = vector.NewAverage(cfg.Average, o.Stride(), theta)
@@ -63,6 +68,9 @@ func (o *optimiser) moments() []vector.Moment {
 	if o.average != nil {
 		list = append(list, vector.Moment{Name: checkpoint.Average, Values: o.average.Values})
 	}
+	if o.retreat != nil {
+		list = append(list, o.retreat.Moment())
+	}
 	return list
 }
 
@@ -71,7 +79,11 @@ func (o *optimiser) fits(cp *Checkpoint) error {
 	same := func(a checkpoint.Moment, b vector.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)
 	}
-	if want := o.moments(); !slices.EqualFunc(cp.Moments, want, same) {
+	want := o.moments()
+	if n := len(want) - 1; o.retreat != nil && len(cp.Moments) == n { // of a release that knew no retreat
+		want = want[:n]
+	}
+	if !slices.EqualFunc(cp.Moments, want, same) {
 		return fmt.Errorf("it holds %s, this run's optimiser needs %s", cp.MomentNames(), momentNames(want))
 	}
 	if cp.Step%o.Stride() != 0 {
@@ -104,6 +116,9 @@ func (o *optimiser) restore(cp *Checkpoint) {
 		}
 	}
 	o.Resume(cp.Step)
+	if o.retreat != nil {
+		o.retreat.Resume()
+	}
 }
 
 // save copies the state into a checkpoint, whose memory it uses.
@@ -118,7 +133,9 @@ func (o *optimiser) save(cp *Checkpoint) {
 
 // update makes the step from the sum over its shards, which it overwrites.
 func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
-	norm, rate, err = o.Update(o.differences.Target(o.theta), sum, shards, o.step)
+	target := o.differences.Target(o.theta)
+	norm, rate, err = o.Update(target, sum, shards, o.step)
+	o.retreated = err == nil && o.retreat != nil && o.retreat.Note(target, o.average.Values)
 	if err == nil {
 		err = o.differences.Follow(o.theta)
 	}

@@ -24,6 +24,7 @@ func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 		m.out.sendMarked(msg.From, msg.Token, &wire.Introduce{})
 		return
 	}
+	w.footprint.note(now, msg)
 	if !m.ahead(w, msg.Step) {
 		m.leasing.beat(now, w, msg.Running)
 	}

@@ -26,7 +26,7 @@ func (e *ReplayError) Error() string {
 	}
 	return text + "; one of the two has other arithmetic, damaged memory, or a damaged log or checkpoint: verify " +
 		"recomputes the" +
-		" step and says which; without the file log.jsonl the run goes on as it computes it now"
+		" step and says which; without the file log.jsonl the run continues with what it computes now"
 }
 
 // Is makes the error an ErrReplay.
@@ -37,7 +37,7 @@ func (e *ReplayError) Is(target error) bool { return target == ErrReplay }
 func (e *ReplayError) culprits() (block vector.Block, logged, computed string, ok bool) {
 	for _, a := range e.Logged.Blocks {
 		for _, b := range e.Computed.Blocks {
-			if a.Block == b.Block && a.Checksum != b.Checksum {
+			if a.Block == b.Block && (a.Digest == "") == (b.Digest == "") && a.Fingerprint() != b.Fingerprint() {
 				return a.Block, a.Worker, b.Worker, true
 			}
 		}

@@ -1,5 +1,7 @@
 package coordinator
 
+import "github.com/switchyard-ml/switchyard/internal/vector"
+
 // Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly.
 type Observer interface {
 	Step(StepReport)
@@ -26,6 +28,8 @@ type StepReport struct {
 	Compute, Work     float64
 	BytesIn, BytesOut int64
 	LeftOut           bool
+	Retreated         bool               // the parameters went back to their average: see vector.Retreat
+	Magnitudes        *vector.Magnitudes // nil but about mostMagnitudes times in a run
 }
 
 // WorkerBytes is what the step moved to and from each worker. What goes out to all of them is counted once in BytesOut,

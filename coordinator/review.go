@@ -10,14 +10,14 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// submit puts a task on the docket, because something was learnt about it.
-func (j *judgement) submit(t *task) { j.docket = append(j.docket, t) }
+// submit puts a task among the pending, because something was learnt about it.
+func (j *judgement) submit(t *task) { j.pending = append(j.pending, t) }
 
-// review looks at what is on the docket, but for tasks of rounds that are over meanwhile.
+// review looks at what is among the pending, but for tasks of rounds that are over meanwhile.
 func (j *judgement) review(now time.Duration) {
-	for len(j.docket) > 0 {
-		t := j.docket[0]
-		j.docket = j.docket[:copy(j.docket, j.docket[1:])]
+	for len(j.pending) > 0 {
+		t := j.pending[0]
+		j.pending = j.pending[:copy(j.pending, j.pending[1:])]
 		if slices.Contains(j.leasing.rounds, t.round) {
 			j.weigh(now, t)
 		}
@@ -147,7 +147,9 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	if t.Audited {
 		j.figures.Audits++
 	}
-	j.run.merge(now, t, p.Partial, Contribution{t.Block, known.Checksum, cmp.Or(p.judge, refereeName)})
+	j.run.merge(now, t, p.Partial, Contribution{
+		Block: t.Block, Checksum: known.Checksum, Worker: cmp.Or(p.judge, refereeName),
+	})
 }
 
 // dismissSource cuts off a worker that has contradicted itself. That is certain without a referee.
@@ -170,7 +172,7 @@ func (j *judgement) dismissSource(now time.Duration, t *task) {
 
 // quarantineRemedy is what helps a worker whose bits differ.
 const quarantineRemedy = "check the machine's memory and that the worker's binary is of the same release; then " +
-	"start it anew"
+	"restart it"
 
 // quarantine cuts off workers whose bits are wrong. If they contributed what nobody has confirmed, the step begins
 // anew, or the run goes back to before that, and true is returned: all tasks are void.

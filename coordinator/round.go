@@ -40,6 +40,8 @@ type round struct {
 	audits        []*task         // to be confirmed, and not given to a worker for that yet
 	times         []time.Duration // of finished leases, for one shard after the other
 	contributions []Contribution  // what the tree was made of
+	sums          []summed        // of a sum: by section
+	shares        []Share         // of a gradient: what the workers have summed of it
 	// disputes are the tasks about which workers said different things and whose bits are not known.
 	// Invariant: all disputed and contested tasks are here, and none that is open or merged.
 	disputes []*task
@@ -180,6 +182,7 @@ func (r *round) add(t *task, p vector.Partial, from Contribution, recycle func(v
 		r.put(t, p, from)
 		return
 	case r.work == wire.Sum: // the values are in their place
+		r.attest(t.Block, from.Worker, p.Values)
 		r.done = r.open == 0
 		return
 	}

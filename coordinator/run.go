@@ -141,7 +141,7 @@ func (r *run) use(now time.Duration, l *lease) {
 	}
 	p := l.partial()
 	r.leasing.withdraw(l)
-	r.merge(now, l.task, p, Contribution{l.Block, l.said.Checksum, l.owner.id})
+	r.merge(now, l.task, p, Contribution{Block: l.Block, Checksum: l.said.Checksum, Worker: l.owner.id})
 }
 
 // merge puts the bits of a task into its round's tree, and closes what is complete then..
@@ -208,7 +208,9 @@ func (r *run) closeStep(now time.Duration) {
 		return
 	}
 	before := r.version()
-	norm, rate, err := r.opt.update(r.integers.Gradient(sum.Values), r.cfg.Shards)
+	values := r.integers.Gradient(sum.Values)
+	magnitudes := r.magnitudes(values)
+	norm, rate, err := r.opt.update(values, r.cfg.Shards)
 	if err == nil {
 		r.integers.Close(sum.Values)
 	}
@@ -226,8 +228,12 @@ func (r *run) closeStep(now time.Duration) {
 		r.out.add(logCommand{r.entry(gradient, norm, rate)})
 	}
 	report := StepReport{
-		Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate, LeftOut: r.opt.LeftOut(),
-		Workers: r.members.ready(), Sharing: r.members.sharing(),
+		Step: r.opt.step, Updates: r.opt.Stride(), Loss: sum.Terms, GradNorm: norm, Rate: rate,
+		LeftOut: r.opt.LeftOut(), Retreated: r.opt.retreated,
+		Workers: r.members.ready(), Sharing: r.members.sharing(), Magnitudes: magnitudes,
+	}
+	if magnitudes != nil {
+		magnitudes.Parameters = r.octaves(r.opt.theta)
 	}
 	report.Compute, report.Work = r.members.worked()
 	r.life.waitSince = now
@@ -296,7 +302,7 @@ func (r *run) finish(err error) {
 func (r *run) entry(gradient *round, norm, rate float64) Entry {
 	e := Entry{
 		Step: r.opt.step, Terms: slices.Clone(gradient.total.Terms), Norm: norm, Rate: rate,
-		Blocks: slices.Clone(gradient.contributions), Passes: r.integers.Passes(),
+		Blocks: slices.Clone(gradient.contributions), Passes: r.integers.Passes(), Sums: gradient.shares,
 	}
 	slices.SortFunc(e.Blocks, func(a, b Contribution) int { return a.Block.First - b.Block.First })
 	return e
@@ -318,9 +324,9 @@ func (r *run) diverge(t *task, detail string) {
 // underWay says what becomes of the step under way when the run is to stop.
 func (r *run) underWay() string {
 	if r.opt.Stride() > 1 {
-		return "the round under way is given up"
+		return "the current round is abandoned"
 	}
-	return "the step under way is finished first"
+	return "the current step is finished first"
 }
 
 // stop ends the run when the step under way is done, or at once if nobody works on one or it is a round of local steps.

@@ -11,7 +11,7 @@ import (
 )
 
 // diskRemedy is what helps when a file cannot be written.
-const diskRemedy = "free space on the disk of the run's folder, or make it writable; training goes on and it is " +
+const diskRemedy = "free space on the disk of the run's folder, or make it writable; training continues and it is " +
 	"tried again every few seconds"
 
 // saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. A checkpoint that

@@ -42,8 +42,10 @@ type MemberStats struct {
 	Busy     int     // shards in its hands
 	Speed    float64 // shards per second, or local updates of replicas; 0: not measured yet
 	LastSeen time.Time
-	State    string // "preparing", "idle" or "computing"
-	Shares   bool   // its vectors go by shared memory
+	State    string  // "preparing", "idle" or "computing"
+	Shares   bool    // its vectors go by shared memory
+	Cores    float64 // that its process used between its last two heartbeats
+	Memory   uint64  // bytes that its process holds; 0: not known yet
 }
 
 // snapshotInterval is the least time between two snapshots of the figures.
@@ -96,6 +98,7 @@ func (m *machine) stats() *Stats {
 		s.Members = append(s.Members, MemberStats{
 			ID: w.id, Mark: w.Mark, Slots: w.slots, Accepted: w.Accepted, Busy: w.busy,
 			Speed: rate * float64(w.slots) * float64(m.run.opt.Stride()), State: state, Shares: w.shares,
+			Cores: w.footprint.cores, Memory: w.footprint.memory,
 		})
 	}
 	return &s

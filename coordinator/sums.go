@@ -25,7 +25,7 @@ const maxReplaced = 2
 func (r *run) keep(now time.Duration, l *lease) {
 	l.state, l.task.holder, l.task.copy = keeping, l, nil
 	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.Terms)},
-		Contribution{l.Block, l.said.Checksum, l.owner.id})
+		Contribution{Block: l.Block, Checksum: l.said.Checksum, Worker: l.owner.id})
 }
 
 // put adds a task to those whose bits are known and not here.
@@ -70,8 +70,10 @@ func (r *run) gather(g, s *round) {
 	g.contributions = g.contributions[:0]
 	for _, t := range g.kept {
 		tree.Add(t.Block, vector.Partial{Terms: t.partial.Terms}, func(vector.Partial) {})
+		t.from.Digest = briefly(t.digest)
 		g.contributions = append(g.contributions, t.from)
 	}
+	g.shares = s.attested()
 	g.total, _ = tree.Take()
 	g.total.Values, s.total.Values = s.total.Values, nil
 	r.exchange.Succeed()

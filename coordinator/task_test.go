@@ -119,7 +119,7 @@ chunk a lease=2 index=2
 	if p.m.run.opt.step == 0 {
 		t.Fatal("no step was made")
 	}
-	if p.m.judgement.docket != nil {
-		t.Error("a block was put on the docket")
+	if p.m.judgement.pending != nil {
+		t.Error("a block is pending")
 	}
 }

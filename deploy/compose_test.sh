@@ -237,7 +237,7 @@ if grep -Eq '\bS[UA][A-Z2-7]{56}\b' "$work/all.log" || grep -qF "$token" "$work/
 fi
 used=$(grep -o 'worker joined.*worker=[^ ]*@U[A-Z0-9]*' "$work/all.log" | grep -o '@U[A-Z0-9]*' | sort -u | wc -l)
 [ "$used" -ge 8 ] || fail "eight workers have used $used keys"
-sharing=$(grep -o 'go by shared memory: run=[^ ]* worker=[^ ]*' "$work/all.log" | grep -o 'worker=.*' | sort -u | wc -l)
+sharing=$(grep -o 'use shared memory: run=[^ ]* worker=[^ ]*' "$work/all.log" | grep -o 'worker=.*' | sort -u | wc -l)
 [ "$sharing" -ge 8 ] || fail "of eight workers beside the coordinator $sharing have shared memory with it"
 say "stop all"
 docker stop -t 60 "$coordinator" >/dev/null

@@ -11,9 +11,11 @@ type Probes struct {
 	Rates []Column // of the states: what no single observation shows, as a velocity
 	// of the observations: cosine and sine of the angle that turns what the rates act on; nil: nothing turns
 	Turned   []int
-	Contacts []int    // of the labels: a body met something during the step, which a switch may be for
-	Bodies   [][2]int // of the observations: x and y of bodies, for maps of the plane
-	Limited  []Column // of the observations: coordinates with limits that contacts are at, as the angle of a joint
+	Contacts []int // of the labels: a body met something during the step, which a switch may be for
+	// of the labels: a body met another body during the step; nil: bodies do not meet, or there is one
+	Encounters []int
+	Bodies     [][2]int // of the observations: x and y of bodies, for maps of the plane
+	Limited    []Column // of the observations: coordinates with limits that contacts are at, as the angle of a joint
 }
 
 // Column is a column with what it is called.

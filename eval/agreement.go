@@ -24,32 +24,39 @@ type Agreement struct {
 
 // Agree compares regimes 0 to m−1 with labels, of one or more sequences, step by step.
 func Agree(labels, regimes [][]int, m int) Agreement {
-	a := Agreement{}
-	a.Labels, a.Counts = Contingency(labels, regimes, m)
-	a.Match = BestMatch(a.Counts)
-	n, right, most := 0, 0, 0
-	for i, row := range a.Counts {
-		all, found := 0, 0
-		for _, c := range row {
-			all += c
-		}
-		if j := a.Match[i]; j >= 0 {
-			found = row[j]
-		}
-		a.Recall = append(a.Recall, float64(found)/float64(all))
-		n, right, most = n+all, right+found, max(most, all)
-	}
-	a.Accuracy, a.Majority = float64(right)/float64(n), float64(most)/float64(n)
-	a.NMI, a.ARI = MutualInformation(a.Counts), RandIndex(a.Counts)
-	a.BoundaryF1 = BoundaryF1(labels, regimes, BoundaryTolerance)
+	values, counts := Contingency(labels, regimes, m)
+	a := agreement(counts)
+	a.Labels, a.BoundaryF1 = values, BoundaryF1(labels, regimes, BoundaryTolerance)
 	return a
+}
+
+// agreement is what a contingency table alone says.
+func agreement(counts [][]int) Agreement {
+	a := Agreement{Counts: counts, Match: BestMatch(counts)}
+	rows, _, n := margins(counts)
+	right, most := 0.0, 0.0
+	for i, row := range counts {
+		found := 0.0
+		if j := a.Match[i]; j >= 0 {
+			found = float64(row[j])
+		}
+		a.Recall = append(a.Recall, found/rows[i])
+		right, most = right+found, max(most, rows[i])
+	}
+	a.Accuracy, a.Majority = right/n, most/n
+	a.NMI, a.ARI = MutualInformation(counts), RandIndex(counts)
+	return a
+}
+
+// InUse is how many regimes are in use, see InUse.
+func (a Agreement) InUse() float64 {
+	_, columns, _ := margins(a.Counts)
+	return InUse(columns)
 }
 
 // Contingency counts how many steps have each label (row, in ascending order) and each of m regimes (column).
 func Contingency(labels, regimes [][]int, m int) (values []int, counts [][]int) {
-	values = slices.Concat(labels...)
-	slices.Sort(values)
-	values = slices.Compact(values)
+	values = different(labels)
 	counts = make([][]int, len(values))
 	for i := range counts {
 		counts[i] = make([]int, m)
@@ -134,23 +141,34 @@ func margins(counts [][]int) (rows, columns []float64, n float64) {
 func BoundaryF1(truth, found [][]int, tolerance int) float64 {
 	hits, all := 0, 0
 	for s := range truth {
-		a, b := changes(truth[s]), changes(found[s])
-		all += len(a) + len(b)
-		for len(a) > 0 && len(b) > 0 {
-			switch { // pairs in the order of time are the most there can be
-			case a[0] < b[0]-tolerance:
-				a = a[1:]
-			case b[0] < a[0]-tolerance:
-				b = b[1:]
-			default:
-				a, b, hits = a[1:], b[1:], hits+1
-			}
+		h, n := boundaries(truth[s], found[s], tolerance)
+		hits, all = hits+h, all+n
+	}
+	return boundaryF1(float64(hits), float64(all))
+}
+
+// boundaries counts the changes of a sequence that are found, and those of both sides.
+func boundaries(truth, found []int, tolerance int) (hits, all int) {
+	a, b := changes(truth), changes(found)
+	all = len(a) + len(b)
+	for len(a) > 0 && len(b) > 0 {
+		switch { // pairs in the order of time are the most there can be
+		case a[0] < b[0]-tolerance:
+			a = a[1:]
+		case b[0] < a[0]-tolerance:
+			b = b[1:]
+		default:
+			a, b, hits = a[1:], b[1:], hits+1
 		}
 	}
+	return hits, all
+}
+
+func boundaryF1(hits, all float64) float64 {
 	if all == 0 {
 		return 1
 	}
-	return 2 * float64(hits) / float64(all)
+	return 2 * hits / all
 }
 
 func changes(s []int) []int {
@@ -166,3 +184,19 @@ func changes(s []int) []int {
 // InUse is how many regimes are in use, 1 to their number: the perplexity exp H of the share of the steps that each
 // has.
 func InUse(steps []float64) float64 { return math.Exp(entropy(steps)) }
+
+// leastShare is the share of the steps that a regime in use has at least.
+const leastShare = 0.01
+
+// Used counts the regimes in use, by the steps of each: those that have a hundredth of all at least. largest is the
+// share of the one that has most.
+func Used(steps []float64) (n int, largest float64) {
+	all := sum(steps)
+	for _, v := range steps {
+		if v >= leastShare*all {
+			n++
+		}
+		largest = max(largest, v/max(all, 1))
+	}
+	return n, largest
+}

@@ -42,6 +42,18 @@ func TestAgree_LikeScikitLearn(t *testing.T) {
 	}
 }
 
+// A larger table, with its scores by other formulas than the code has: the adjusted Rand index by binomials (Hubert and
+// Arabie 1985, equation 5), the information by entropies.
+func TestAgree_OfATable(t *testing.T) {
+	counts := [][]int{{30, 2, 0, 8}, {5, 41, 4, 0}, {0, 3, 12, 1}}
+	if got := eval.RandIndex(counts); math.Abs(got-0.5394633847447636) > 1e-12 {
+		t.Errorf("ARI %v", got)
+	}
+	if got := eval.MutualInformation(counts); math.Abs(got-0.5171451561684721) > 1e-12 {
+		t.Errorf("NMI %v", got)
+	}
+}
+
 // Counts and the score do not depend on where sequences end; recall is that of each label.
 func TestAgree_OfSequences(t *testing.T) {
 	a := eval.Agree([][]int{{4, 4, 9}, {9, 9, 9, 9}}, [][]int{{1, 1, 1}, {0, 0, 0, 2}}, 3)

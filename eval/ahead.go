@@ -20,27 +20,10 @@ type AheadOptions struct {
 }
 
 func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {
-	var errs []error
-	for _, c := range []struct {
-		name     string
-		v, least int
-	}{
-		{"Episodes", o.Episodes, 1},
-		{"Length", o.Length, 4},
-		{"Horizon", o.Horizon, 1},
-		{"Samples", o.Samples, 1},
-		{"Window", o.Window, 0},
-		{"Threads", o.Threads, 0},
-	} {
-		if c.v < c.least {
-			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, c.name, c.v, c.least))
-		}
-	}
-	if d.NX != s.Observation || d.NU != s.Control {
-		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name,
-			s.Observation, s.Control))
-	}
-	return errors.Join(errs...)
+	return errors.Join(atLeast(
+		least{"Episodes", o.Episodes, 1}, least{"Length", o.Length, 4}, least{"Horizon", o.Horizon, 1},
+		least{"Samples", o.Samples, 1}, least{"Window", o.Window, 0}, least{"Threads", o.Threads, 0},
+	), fits(d, s, false))
 }
 
 // AheadReport is the result of the protocol Ahead: R²_k, k = 1 … Horizon, in element k−1 of each list.
@@ -103,17 +86,15 @@ func fitStep(d trials) (step, error) {
 func (r AheadReport) Table() Table {
 	t := Table{Title: r.Environment + ", R² of predictions k steps ahead", Corner: "k", Decimals: 3}
 	every := max(1, r.Options.Horizon/10)
-	rows := []Row{{Name: "model"}, {Name: "  one draw"}, {Name: "linear least squares"}, {Name: "persistence"}}
+	var shown []int
 	for k := 1; k <= r.Options.Horizon; k++ {
-		if k > 1 && k%every != 0 {
-			continue
-		}
-		t.Columns = append(t.Columns, strconv.Itoa(k))
-		for i, curve := range r.curves() {
-			rows[i].Values = append(rows[i].Values, curve[k-1])
+		if k == 1 || k%every == 0 {
+			shown, t.Columns = append(shown, k), append(t.Columns, strconv.Itoa(k))
 		}
 	}
-	t.Rows = rows
+	for i, name := range []string{"model", "  one draw", "linear least squares", "persistence"} {
+		t.pick(name, r.curves()[i], shown)
+	}
 	t.Notes = []string{fmt.Sprintf("%d trajectories that training never saw, filtered to step %d; mean of %d rollouts "+
 		"unless it says one draw.",
 		r.Options.Episodes, r.Options.Length, r.Options.Samples)}
@@ -122,13 +103,9 @@ func (r AheadReport) Table() Table {
 
 // CurveTable holds every horizon.
 func (r AheadReport) CurveTable() Table {
-	t := Table{Corner: "k", Columns: []string{"model", "draw", "linear", "persistence"}, Decimals: 4}
-	for k := range r.Options.Horizon {
-		row := Row{Name: strconv.Itoa(k + 1)}
-		for _, curve := range r.curves() {
-			row.Values = append(row.Values, curve[k])
-		}
-		t.Rows = append(t.Rows, row)
+	t := Table{Corner: "k", Decimals: 4}
+	for i, name := range []string{"model", "draw", "linear", "persistence"} {
+		t.column(name, r.curves()[i])
 	}
 	return t
 }

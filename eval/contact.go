@@ -12,14 +12,16 @@ import (
 type ContactProbe struct {
 	Name, Key string
 	F1        []Estimate // for each of ContactReport.Labels
-	Mean      Estimate   // over the bodies: all labels but "any"
+	Mean      Estimate   // over the bodies: the labels before "any"
+	Encounter Estimate   // over the bodies: the labels behind it
 }
 
 // ContactReport is the result of the protocol Contact.
 type ContactReport struct {
 	Task           Task
 	Environment    string
-	Labels         []string  // of bodies, and "any" where there are several
+	Labels         []string  // of bodies, "any" where there are several, and of meetings with another body
+	bodies         int       // labels before "any"
 	Share          []float64 // of test steps with the label
 	Chance         []float64 // F1 of calling every step a contact: 2p/(1+p)
 	Probes         []ContactProbe
@@ -64,7 +66,7 @@ const contactHoldout = 5
 // fifths of the test episodes and scored on the others. It returns ErrOptions or ErrDims, joined, before anything is
 // computed.
 func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error) {
-	spec, columns := env.Spec(), probesOf(env).Contacts
+	spec, probes := env.Spec(), probesOf(env)
 	if err := task.validate(f.Dims(), spec); err != nil {
 		return ContactReport{}, err
 	}
@@ -74,23 +76,28 @@ func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error)
 	}
 	test := task.test(env, task.Length)
 	r := ContactReport{Task: task, Environment: spec.Name}
-	r.look(&test, spec, columns, task.filter(f, test, noiseOfTest))
+	r.look(&test, spec, probes, task.filter(f, test, noiseOfTest))
 	return r, nil
 }
 
 // ContactMetrics is what Contact reports, before it is measured.
 func ContactMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 	r := ContactReport{Task: task, Environment: env.Spec().Name}
-	r.look(&trials{}, env.Spec(), probesOf(env).Contacts, unfiltered(f))
+	r.look(&trials{}, env.Spec(), probesOf(env), unfiltered(f))
 	return r.Report().Metrics
 }
 
 // look enters what a model infers about trials.
-func (r *ContactReport) look(test *trials, spec envs.Spec, columns []int, hidden *filtered) {
+func (r *ContactReport) look(test *trials, spec envs.Spec, probes envs.Probes, hidden *filtered) {
 	r.Scored = test.N / contactHoldout
 	r.Fitted = test.N - r.Scored
 	var labels [][]bool
-	r.Labels, labels = contactLabels(test, spec, columns)
+	r.bodies = len(probes.Contacts)
+	r.Labels, labels = contactLabels(test, spec, probes.Contacts)
+	if n := len(probes.Encounters); n > 0 {
+		names, met := contactLabels(test, spec, probes.Encounters)
+		r.Labels, labels = append(r.Labels, names[:n]...), append(labels, met[:n]...)
+	}
 	r.chances(labels, test.T)
 	if hidden == nil || hidden.M < 2 {
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
@@ -108,7 +115,7 @@ func (r *ContactReport) look(test *trials, spec envs.Spec, columns []int, hidden
 				}
 				classify(hits, l, c.fit, weights.x, y, hidden.M, test.T, r.Fitted)
 			}
-			r.Probes = append(r.Probes, contactProbe(c.name+", "+weights.name, suffixed(c.key, weights.key), hits, len(labels)))
+			r.Probes = append(r.Probes, r.probe(c.name+", "+weights.name, suffixed(c.key, weights.key), hits))
 		}
 	}
 }
@@ -171,7 +178,16 @@ func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]fl
 	}
 }
 
-func contactProbe(name, key string, hits *tally, labels int) ContactProbe {
+// groups are the labels of the bodies and those of their meetings: first and behind the last.
+func (r *ContactReport) groups() (bodies, encounters [2]int) {
+	first := r.bodies
+	if r.bodies > 1 {
+		first++ // "any"
+	}
+	return [2]int{0, r.bodies}, [2]int{first, len(r.Labels)}
+}
+
+func (r *ContactReport) probe(name, key string, hits *tally) ContactProbe {
 	p := ContactProbe{Name: name, Key: key}
 	f1 := func(s []float64, l int) float64 {
 		if s[3*l+1]+s[3*l+2] == 0 {
@@ -179,26 +195,24 @@ func contactProbe(name, key string, hits *tally, labels int) ContactProbe {
 		}
 		return 2 * s[3*l] / (s[3*l+1] + s[3*l+2])
 	}
-	for l := range labels {
+	for l := range r.Labels {
 		p.F1 = append(p.F1, hits.estimate(func(s []float64) float64 { return f1(s, l) }))
 	}
-	bodies := bodiesOf(labels)
-	p.Mean = hits.estimate(func(s []float64) float64 {
-		sum := 0.0
-		for l := range bodies {
-			sum += f1(s, l)
-		}
-		return sum / float64(bodies)
-	})
-	return p
-}
-
-// bodiesOf is the number of labels less "any", which comes last where there are several.
-func bodiesOf(labels int) int {
-	if labels > 1 {
-		return labels - 1
+	mean := func(of [2]int) Estimate {
+		return hits.estimate(func(s []float64) float64 {
+			sum := 0.0
+			for l := of[0]; l < of[1]; l++ {
+				sum += f1(s, l)
+			}
+			return sum / float64(of[1]-of[0])
+		})
 	}
-	return labels
+	bodies, encounters := r.groups()
+	p.Mean = mean(bodies)
+	if encounters[1] > encounters[0] {
+		p.Encounter = mean(encounters)
+	}
+	return p
 }
 
 // ContactPaper is the published F1 for an environment, and what it is of; zero where there is none.

@@ -24,6 +24,12 @@ func (r ContactReport) Table() Table {
 		fmt.Sprintf("Fitted on %d test episodes, scored on %d others; the mean is over bodies. Standard errors are over "+
 			"scored episodes.", r.Fitted, r.Scored),
 	}, r.Notes...)
+	for i, p := range r.Probes {
+		if i%len(classifiers) == 0 && r.meet() {
+			t.Notes = append(t.Notes, fmt.Sprintf("Meetings of two bodies, %s: F1 %.3f ± %.3f, the mean over bodies.", p.Name,
+				p.Encounter.Value, p.Encounter.SE))
+		}
+	}
 	if _, key := ContactPaper(r.Environment); key != "" {
 		t.Notes = append(t.Notes, "The paper's classifier is a "+map[string]string{
 			"tree":     "tree",
@@ -33,8 +39,14 @@ func (r ContactReport) Table() Table {
 	return t
 }
 
+// meet reports whether bodies can meet each other.
+func (r ContactReport) meet() bool {
+	_, encounters := r.groups()
+	return encounters[1] > encounters[0]
+}
+
 func (r ContactReport) meanChance() float64 {
-	sum, n := 0.0, bodiesOf(len(r.Labels))
+	sum, n := 0.0, r.bodies
 	for _, c := range r.Chance[:n] {
 		sum += c
 	}
@@ -48,11 +60,7 @@ func (r ContactReport) CurveTable() Table {
 		t.Columns = append(t.Columns, l, l+"_se")
 	}
 	for _, p := range r.Probes {
-		row := Row{p.Key, []float64{p.Mean.Value, p.Mean.SE}}
-		for _, e := range p.F1 {
-			row.Values = append(row.Values, e.Value, e.SE)
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, Row{p.Key, append(withErrors(p.Mean), withErrors(p.F1...)...)})
 	}
 	chance, share := Row{"chance", []float64{r.meanChance(), math.NaN()}}, Row{"share", []float64{math.NaN(), math.NaN()}}
 	for i := range r.Labels {
@@ -74,8 +82,10 @@ func (r ContactReport) Report() Report {
 	out.Metrics = append(out.Metrics, object("chance", "contact", keys, append([]float64{r.meanChance()}, r.Chance...)))
 	for _, p := range r.Probes {
 		all := append([]Estimate{p.Mean}, p.F1...)
-		out.Metrics = append(out.Metrics, object("f1_"+p.Key, "contact", keys, values(all)),
-			object("f1_"+p.Key+"_standard_error", "contact", keys, errorsOf(all)))
+		out.Metrics = append(out.Metrics, estimated(object("f1_"+p.Key, "contact", keys, nil), all...)...)
+		if r.meet() {
+			out.Metrics = append(out.Metrics, estimated(value("f1_"+p.Key+"_encounter", 0), p.Encounter)...)
+		}
 	}
 	if f1, key := ContactPaper(r.Environment); f1 > 0 {
 		out.Paper = []Metric{value("f1_"+key, f1)}

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/model"
@@ -49,7 +48,7 @@ func DT(f model.Forecaster, env envs.Env, task Task) (DTReport, error) {
 			}
 		}
 	})
-	byModel := func(s []float64) float64 { return total(s[1:1+K]) / K }
+	byModel := func(s []float64) float64 { return sum(s[1:1+K]) / K }
 	r := DTReport{
 		Task: task, Environment: spec.Name, DT: spec.DT,
 		Model:   sums.estimate(func(s []float64) float64 { return byModel(s) / s[0] }),
@@ -126,10 +125,8 @@ func (r DTReport) published() []DTPublished {
 
 // CurveTable holds the error at each step.
 func (r DTReport) CurveTable() Table {
-	t := Table{Corner: "k", Columns: []string{"error", "error_se"}, Decimals: 6}
-	for i, e := range r.Steps {
-		t.Rows = append(t.Rows, Row{strconv.Itoa(i + 1), []float64{e.Value, e.SE}})
-	}
+	t := Table{Corner: "k", Decimals: 6}
+	t.estimates("error", r.Steps)
 	return t
 }
 
@@ -145,7 +142,7 @@ func (r DTReport) Report() Report {
 		name string
 		e    Estimate
 	}{{"error", r.Model}, {"error_one_rollout", r.Rollout}, {"error_static", r.Static}, {"ratio_to_static", r.Ratio}} {
-		pair := []Metric{value(m.name, m.e.Value), value(m.name+"_standard_error", m.e.SE)}
+		pair := estimated(value(m.name, 0), m.e)
 		if m.name != "ratio_to_static" {
 			pair = in(unit, pair...)
 		}

@@ -66,6 +66,15 @@ func values(e []Estimate) []float64 {
 	return v
 }
 
+// withErrors are estimates, each followed by its standard error.
+func withErrors(e ...Estimate) []float64 {
+	v := make([]float64, 0, 2*len(e))
+	for i := range e {
+		v = append(v, e[i].Value, e[i].SE)
+	}
+	return v
+}
+
 func errorsOf(e []Estimate) []float64 {
 	v := make([]float64, len(e))
 	for i := range e {

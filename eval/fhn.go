@@ -28,18 +28,11 @@ func DefaultFHNOptions() FHNOptions {
 }
 
 func (o FHNOptions) validate(d model.Dims) error {
-	var errs []error
-	atLeast := func(name string, v, least int) {
-		if v < least {
-			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, name, v, least))
-		}
-	}
-	atLeast("Training", o.Training, 1)
-	atLeast("Length", o.Length, 4) // four points determine the linear baseline
-	atLeast("Horizon", o.Horizon, 1)
-	atLeast("Samples", o.Samples, 1)
-	atLeast("Window", o.Window, 0)
-	atLeast("Threads", o.Threads, 0)
+	errs := []error{atLeast(
+		least{"Training", o.Training, 1}, least{"Length", o.Length, 4}, // four points determine the linear baseline
+		least{"Horizon", o.Horizon, 1}, least{"Samples", o.Samples, 1}, least{"Window", o.Window, 0},
+		least{"Threads", o.Threads, 0},
+	)}
 	if d.NX != 2 || d.NU > 1 {
 		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, the oscillator has 2 and 1 (or 0 controls)",
 			ErrDims, d.NX, d.NU))

@@ -39,7 +39,9 @@ func TestFHNComputed_AreOfTheProtocol(t *testing.T) {
 	if count["TrSLDS"] != 2 || count["rSLDS"] != 2 || len(count) != 2 {
 		t.Errorf("runs %v", count)
 	}
-	if v := atHorizon([]float64{1, 2}, 3); !math.IsNaN(v) {
-		t.Errorf("beyond the last horizon there is %v", v)
+	var table Table
+	table.pick("", []float64{1, 2}, []int{2, 3})
+	if v := table.Rows[0].Values; v[0] != 2 || !math.IsNaN(v[1]) {
+		t.Errorf("at the last horizon and beyond there is %v", v)
 	}
 }

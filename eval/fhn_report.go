@@ -2,7 +2,7 @@ package eval
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 )
 
@@ -38,11 +38,7 @@ func (r FHNReport) Table() Table {
 		t.Rows = append(t.Rows, Row{"paper: " + p.Name, p.R2[:len(t.Columns)]})
 	}
 	for _, p := range FHNComputedMeans(r.Options.Horizon) {
-		row := Row{Name: "computed by Switchyard: " + p.Name}
-		for _, k := range FHNHorizons()[:len(t.Columns)] {
-			row.Values = append(row.Values, atHorizon(p.R2, k))
-		}
-		t.Rows = append(t.Rows, row)
+		t.pick("computed by Switchyard: "+p.Name, p.R2, FHNHorizons()[:len(t.Columns)])
 	}
 	if r.AllStarts != nil {
 		t.Rows = append(t.Rows, Row{})
@@ -63,30 +59,29 @@ func (r FHNReport) Table() Table {
 	return t
 }
 
-// atHorizon returns the value at horizon k, or NaN beyond the last.
-func atHorizon(r2 []float64, k int) float64 {
-	if k > len(r2) {
-		return math.NaN()
+// readingCurve is a curve of a reading by its names in the table, among the metrics and as a column of the figure.
+type readingCurve struct {
+	name, key, column string
+	r2                []float64
+}
+
+func (r FHNReading) curves() []readingCurve {
+	return []readingCurve{
+		{"model, stimulus unknown", "unknown", "model_unknown", r.Unknown.Mean},
+		{"  one draw", "unknown_draw", "model_unknown_draw", r.Unknown.Draw},
+		{"model, stimulus drawn", "drawn", "model_drawn", r.Drawn.Mean},
+		{"model, stimulus known", "known", "model_known", r.Known.Mean},
+		{"  one draw", "known_draw", "model_known_draw", r.Known.Draw},
+		{"true system", "true_system", "true_system", r.Ceiling},
+		{"linear least squares", "linear", "linear", r.Linear},
+		{"persistence", "persistence", "persistence", r.Persistence},
 	}
-	return r2[k-1]
 }
 
 func (r FHNReading) rows(t *Table, suffix string) {
-	add := func(name string, curve []float64) {
-		row := Row{Name: name + suffix}
-		for _, k := range FHNHorizons()[:len(t.Columns)] {
-			row.Values = append(row.Values, curve[k-1])
-		}
-		t.Rows = append(t.Rows, row)
+	for _, c := range r.curves() {
+		t.pick(c.name+suffix, c.r2, FHNHorizons()[:len(t.Columns)])
 	}
-	add("model, stimulus unknown", r.Unknown.Mean)
-	add("  one draw", r.Unknown.Draw)
-	add("model, stimulus drawn", r.Drawn.Mean)
-	add("model, stimulus known", r.Known.Mean)
-	add("  one draw", r.Known.Draw)
-	add("true system", r.Ceiling)
-	add("linear least squares", r.Linear)
-	add("persistence", r.Persistence)
 }
 
 // Metrics is what FHN reports, before it is measured.
@@ -120,58 +115,28 @@ func (r FHNReport) Report() Report {
 }
 
 func (r FHNReading) metrics(out *Report, suffix string) {
-	out.Metrics = append(
-		out.Metrics,
-		list("r2_unknown"+suffix, r.Unknown.Mean),
-		list("r2_unknown_draw"+suffix, r.Unknown.Draw),
-		list("r2_drawn"+suffix, r.Drawn.Mean),
-		list("r2_known"+suffix, r.Known.Mean),
-		list("r2_known_draw"+suffix, r.Known.Draw),
-		list("r2_true_system"+suffix, r.Ceiling),
-		list("r2_linear"+suffix, r.Linear),
-		list("r2_persistence"+suffix, r.Persistence),
-	)
+	for _, c := range r.curves() {
+		out.Metrics = append(out.Metrics, list("r2_"+c.key+suffix, c.r2))
+	}
 }
 
 // CurveTable returns every number of the R² figure: one row per horizon, a column per predictor;
 // the published figures are missing where the papers print none, and what this program computed for the models of the
 // literature has columns of its own.
 func (r FHNReport) CurveTable() Table {
-	t := Table{Corner: "k", Columns: []string{
-		"model_unknown", "model_unknown_draw", "model_drawn", "model_known", "model_known_draw",
-		"true_system", "linear", "persistence",
-	}, Decimals: 4}
-	a := r.AtStart
-	columns := [][]float64{
-		a.Unknown.Mean, a.Unknown.Draw, a.Drawn.Mean, a.Known.Mean, a.Known.Draw, a.Ceiling, a.Linear, a.Persistence,
+	t := Table{Corner: "k", Decimals: 4}
+	for _, c := range r.AtStart.curves() {
+		t.column(c.column, c.r2)
 	}
 	for _, p := range FHNPaper() {
-		t.Columns = append(t.Columns, "paper_"+strings.ToLower(p.Name))
-		column := make([]float64, r.Options.Horizon)
-		for i := range column {
-			column[i] = math.NaN()
-		}
+		column := missing(max(r.Options.Horizon, FHNHorizons()[len(p.R2)-1]))
 		for i, k := range FHNHorizons() {
-			if k <= len(column) {
-				column[k-1] = p.R2[i]
-			}
+			column[k-1] = p.R2[i]
 		}
-		columns = append(columns, column)
+		t.column("paper_"+strings.ToLower(p.Name), column)
 	}
 	for _, p := range FHNComputedMeans(r.Options.Horizon) {
-		t.Columns = append(t.Columns, "computed_"+strings.ToLower(p.Name))
-		column := make([]float64, r.Options.Horizon)
-		for k := range column {
-			column[k] = atHorizon(p.R2, k+1)
-		}
-		columns = append(columns, column)
-	}
-	for k := range r.Options.Horizon {
-		row := Row{Name: fmt.Sprint(k + 1)}
-		for _, c := range columns {
-			row.Values = append(row.Values, c[k])
-		}
-		t.Rows = append(t.Rows, row)
+		t.column("computed_"+strings.ToLower(p.Name), slices.Concat(p.R2, missing(r.Options.Horizon)))
 	}
 	return t
 }

@@ -30,16 +30,24 @@ func chunks(n, from, to int) []chunk {
 // Each call has a Forecaster to itself. It returns when all calls have. Calls that write only to
 // places of their own i give the same result for any number of threads.
 func forEach(f model.Forecaster, threads, n int, work func(f model.Forecaster, i int)) {
+	inParallel(threads, n, func() func(i int) {
+		own := f.Clone()
+		return func(i int) { work(own, i) }
+	})
+}
+
+// inParallel is forEach for work that needs something else of its own, which begin makes.
+func inParallel(threads, n int, begin func() func(i int)) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range min(threads, n) {
-		own := f.Clone()
+		work := begin()
 		wg.Go(func() {
 			for i := range next {
-				work(own, i)
+				work(i)
 			}
 		})
 	}

@@ -239,20 +239,17 @@ func (r LatentReport) PointTable() Table {
 func (r LatentReport) Report() Report {
 	out := Report{Protocol: "latent", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.M)}}
 	var rates, over []string
-	var first, second, ratio, se []float64
+	var first, second []float64
+	var ratios []Estimate
 	for _, p := range r.Planes {
 		rates = append(rates, p.Rate.Name)
 		first, second = append(first, p.Correlations[0]), append(second, p.Correlations[1])
 	}
 	for _, c := range r.Curves {
-		best := largest([][]Estimate{c.Ratios})
-		over, ratio, se = append(over, c.Over), append(ratio, best.Value), append(se, best.SE)
+		over, ratios = append(over, c.Over), append(ratios, largest([][]Estimate{c.Ratios}))
 	}
-	out.Metrics = append(
-		out.Metrics, object("largest_correlation", "velocity", rates, first),
-		object("second_correlation", "velocity", rates, second),
-		object("correlation_ratio", "coordinate", over, ratio),
-		object("correlation_ratio_standard_error", "coordinate", over, se),
-	)
+	out.Metrics = append(out.Metrics, object("largest_correlation", "velocity", rates, first),
+		object("second_correlation", "velocity", rates, second))
+	out.Metrics = append(out.Metrics, estimated(object("correlation_ratio", "coordinate", over, nil), ratios...)...)
 	return out
 }

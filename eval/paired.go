@@ -29,6 +29,10 @@ func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float
 			errors[(i*predictors+(at-recordedFirst)/recordedSums)*r.Horizon+k] += v / scale[c]
 		}
 	}
+	for i, s := range starts {
+		at := i * predictors * r.Horizon
+		r.Errors = append(r.Errors, StartError{s.recording, r.Options.Test[s.recording].T - s.at, errors[at : at+r.Horizon]})
+	}
 	stride := r.Options.stride(r.Horizon)
 	paired := func(p, ahead int, of func(e []float64) float64) Estimate {
 		model, base := make([]float64, n), make([]float64, n)
@@ -46,6 +50,26 @@ func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float
 		}
 		r.Against = append(r.Against, c)
 	}
+}
+
+// Paired is the absolute error of one model over that of another, from the starts and at the horizons that both were
+// measured at. Without a common start it is NaN.
+func Paired(a, b RecordedReport) Estimate {
+	type place struct{ recording, left int }
+	others := map[place][]float64{}
+	for _, e := range b.Errors {
+		others[place{e.Recording, e.Left}] = e.Absolute
+	}
+	var starts []recordedStart
+	var first, second []float64
+	horizon := min(a.Horizon, b.Horizon)
+	for _, e := range a.Errors {
+		if other, ok := others[place{e.Recording, e.Left}]; ok {
+			starts = append(starts, recordedStart{e.Recording, -e.Left})
+			first, second = append(first, sum(e.Absolute[:horizon])), append(second, sum(other[:horizon]))
+		}
+	}
+	return pairedRatio(first, second, starts, (horizon-1)/max(1, a.Options.stride(a.Horizon)))
 }
 
 func sum(v []float64) float64 {

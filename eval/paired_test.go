@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,25 @@ func TestPairedRatio(t *testing.T) {
 	}
 	if e := pairedRatio(a, b, starts, 3); !math.IsNaN(e.SE) {
 		t.Errorf("six starts of which four overlap: %+v", e)
+	}
+}
+
+// TestPaired: two models are compared from the starts that both have.
+func TestPaired(t *testing.T) {
+	report := func(first int, errors ...float64) RecordedReport {
+		r := RecordedReport{Horizon: 1, Options: RecordedOptions{Question: Question{Stride: 1}}}
+		for i, e := range errors {
+			r.Errors = append(r.Errors, StartError{0, 10 - first - i, []float64{e}})
+		}
+		return r
+	}
+	a, b := report(0, 100, 1, 2, 1, 2), report(1, 2, 2, 2, 2, 300)
+	want := pairedRatio([]float64{1, 2, 1, 2}, []float64{2, 2, 2, 2}, make([]recordedStart, 4), 0)
+	if got := Paired(a, b); got != want || got.Value != 0.75 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := Paired(a, report(6, 1)); !math.IsNaN(got.Value) {
+		t.Errorf("without a common start: %+v", got)
 	}
 }
 
@@ -60,6 +80,12 @@ func TestVerdict(t *testing.T) {
 	r = RecordedReport{Horizon: 1, Against: []Comparison{{"persistence", Estimate{1, 0}, at(1, 0, 1)}}}
 	if got, want := r.Verdict(), "Predicts 1 step ahead as the best simple rule does, persistence."; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+	for share, word := range map[float64]string{0.62: "too narrow", 0.85: "about right", 1: "too wide", math.NaN(): ""} {
+		r.Scores = []Score{{Coverage: [][]float64{{0}, {share}, {1}}}}
+		if got := r.Calibration(); !strings.Contains(got, word) || (got == "") != math.IsNaN(share) || !strings.HasSuffix(r.Verdict(), got) {
+			t.Errorf("%g: %q in %q", share, got, r.Verdict())
+		}
 	}
 	if got := (RecordedReport{}).Verdict(); got != "There is no simple rule to compare with." {
 		t.Error(got)

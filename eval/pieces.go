@@ -14,12 +14,17 @@ type piece struct {
 	observations, controls []float32
 	seen                   []float32 // nil: all
 	levels                 []float64 // nil: the observations are not transformed
+
+	recording string      // that it belongs to, as files.Dataset.Recordings names it
+	scale     files.Scale // of its observations
 }
 
 // pieces are episodes with up to so many steps before each.
 func (r *Recordings) pieces(episodes []int, before int) []piece {
 	var list []piece
+	names := r.Set.Recordings()
 	for _, i := range episodes {
+		name := names[i]
 		p := pieceOf(&r.Set.Episodes[i], 0)
 		p.name = r.Set.Episodes[i].Source
 		for need := before; need > 0 && r.Set.Episodes[i].Continues; {
@@ -29,6 +34,8 @@ func (r *Recordings) pieces(episodes []int, before int) []piece {
 			p = pieceOf(e, first).join(p, r.Set.Spec.Control)
 			need -= e.T - first
 		}
+		own, _ := r.Scale.Of(name)
+		p.recording, p.scale = name, own.Observations
 		list = append(list, p)
 	}
 	return list
@@ -80,42 +87,75 @@ func observed(list []piece) []Recording {
 	for _, p := range list {
 		all = append(all, Recording{
 			Name: p.name, T: p.steps, Observations: p.observations, Controls: p.controls,
-			Seen: p.seen,
+			Seen: p.seen, Of: p.recording, Mean: p.scale.Mean, SD: p.scale.SD,
 		})
 	}
 	return all
 }
 
-// levels are pieces before transforms, in standard deviations of the training part, and what they were scaled by.
-func (r *Recordings) levels(training, test []piece) (levels *Untransformed, means, deviations []float64) {
+// levels are pieces before transforms, in standard deviations of the training part: of all of it, or of the recording
+// where each has a scale of its own.
+func (r *Recordings) levels(training, test []piece) *Untransformed {
 	nx := r.Set.Spec.Observation
-	means, deviations = moments(training, nx)
+	scales := r.levelScales(training, test, nx)
 	of := func(list []piece) []Recording {
 		var all []Recording
 		for _, p := range list {
+			means, deviations := scales(p).Mean, scales(p).SD
 			x, seen := make([]float32, len(p.levels)), make([]float32, len(p.levels))
 			for j, v := range p.levels {
 				if !math.IsNaN(v) {
 					x[j], seen[j] = float32((v-means[j%nx])/deviations[j%nx]), 1
 				}
 			}
-			all = append(all, Recording{Name: p.name, T: p.steps, Observations: x, Controls: p.controls, Seen: seen})
+			all = append(all, Recording{
+				Name: p.name, T: p.steps, Observations: x, Controls: p.controls, Seen: seen,
+				Of: p.recording, Mean: means, SD: deviations,
+			})
 		}
 		return all
 	}
 	back := func(recording, at, channel int, path []float64) []float64 {
-		scale := r.Scale.Observations
+		scale, own := test[recording].scale, scales(test[recording])
 		before := make([]float64, at)
 		for t := range before {
 			before[t] = test[recording].levels[t*nx+channel]
 		}
 		values := scale.Units(channel, path, scale.Transform(channel).Before(before))
 		for i := range values {
-			values[i] = (values[i] - means[channel]) / deviations[channel]
+			values[i] = (values[i] - own.Mean[channel]) / own.SD[channel]
 		}
 		return values
 	}
-	return &Untransformed{Training: of(training), Test: of(test), Back: back}, means, deviations
+	return &Untransformed{Training: of(training), Test: of(test), Back: back}
+}
+
+// levelScales are mean and deviation of the levels of pieces: those of the training part, or of the recording where
+// each has a scale of its own. What training did not see has that of its first half.
+func (r *Recordings) levelScales(training, test []piece, nx int) func(p piece) files.Scale {
+	if r.Scale.Recordings == nil {
+		var s files.Scale
+		s.Mean, s.SD = moments(training, nx)
+		return func(piece) files.Scale { return s }
+	}
+	own := map[string][]piece{}
+	for _, p := range training {
+		own[p.recording] = append(own[p.recording], p)
+	}
+	scales := map[string]files.Scale{}
+	for _, p := range slices.Concat(training, test) {
+		if _, known := scales[p.recording]; known {
+			continue
+		}
+		if own[p.recording] == nil {
+			p.levels = p.levels[:p.steps/2*nx]
+			own[p.recording] = []piece{p}
+		}
+		var s files.Scale
+		s.Mean, s.SD = moments(own[p.recording], nx)
+		scales[p.recording] = s
+	}
+	return func(p piece) files.Scale { return scales[p.recording] }
 }
 
 // moments are mean and deviation of the levels of each channel; the deviation of a constant one is 1.

@@ -116,7 +116,7 @@ func enterPixels(sums *tally, n, k int, truth, predicted []float32) {
 func pixelRow(name, key string, sums *tally) PixelRow {
 	r := PixelRow{Name: name, Key: key}
 	for _, n := range PixelHorizons() {
-		r.Frames = append(r.Frames, sums.estimate(func(s []float64) float64 { return total(s[1:1+n]) / s[0] / float64(n) }))
+		r.Frames = append(r.Frames, sums.estimate(func(s []float64) float64 { return sum(s[1:1+n]) / s[0] / float64(n) }))
 		r.Last = append(r.Last, sums.estimate(func(s []float64) float64 { return s[n] / s[0] }))
 	}
 	return r
@@ -235,13 +235,7 @@ func (r PixelReport) CurveTable() Table {
 		}
 	}
 	for _, p := range r.Rows {
-		row := Row{Name: suffixed("model", p.Key)}
-		for _, list := range [][]Estimate{p.Frames, p.Last} {
-			for _, e := range list {
-				row.Values = append(row.Values, e.Value, e.SE)
-			}
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, Row{suffixed("model", p.Key), append(withErrors(p.Frames...), withErrors(p.Last...)...)})
 	}
 	return t
 }

@@ -17,6 +17,7 @@ type Protocol struct {
 	AllStarts bool     // it can predict from every start in the held-out window, too
 	Ends      bool     // it uses the ends of training trajectories, unless fresh ones are asked for
 	Prefixed  bool     // the number of steps before a prediction can be chosen
+	Labelled  bool     // it compares with true regimes, whose column can be named
 	Episodes  int      // of the test, unless another number is asked for; 0: the number cannot be chosen
 
 	fits    func(kind string, env envs.Env) bool
@@ -36,6 +37,8 @@ type Subject struct {
 	Length   int    // steps of each, or of a window
 	Samples  int    // latent rollouts whose average is the predictive mean
 	Window   int    // steps filtered before a prediction; 0: all
+
+	Fits // of a backtest; nil: it is not bounded
 }
 
 // Findings are what a protocol found.
@@ -43,6 +46,7 @@ type Findings struct {
 	Scores  Table // above the table; without rows: there is none
 	Table   Table
 	Curves  Table // every number, for CSV
+	Each    Table // of each recording, for CSV; without rows: there is none
 	Report  Report
 	Picture any // what eval/figure draws of it, a report of this package; nil: there is no figure
 }
@@ -62,7 +66,7 @@ func findings(r measured, picture any) Findings {
 // Protocols lists the protocols, those for single environments first.
 func Protocols() []Protocol {
 	return []Protocol{
-		fhnProtocol(), table1Protocol(), aheadProtocol(),
+		fhnProtocol(), table1Protocol(), segmentationProtocol(), aheadProtocol(),
 		velocityProtocol(), contactProtocol(), switchesProtocol(), latentProtocol(),
 		trajectoriesProtocol(), pixelsProtocol(), dtProtocol(), recordingsProtocol(), validationProtocol(),
 	}

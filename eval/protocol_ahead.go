@@ -5,7 +5,7 @@ const aheadEpisodes = 100
 
 func aheadProtocol() Protocol {
 	return Protocol{
-		Name: "ahead", Doc: "R² of predictions several steps ahead on trajectories that training never saw",
+		Name: "ahead", Doc: "R² of predictions several steps ahead on held-out trajectories",
 		Episodes: aheadEpisodes,
 		fits:     vectors,
 		metrics:  func(s Subject) ([]Metric, error) { return s.ahead().Metrics(), nil },

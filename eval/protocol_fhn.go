@@ -8,7 +8,7 @@ import (
 
 func fhnProtocol() Protocol {
 	return Protocol{
-		Name: "fhn", Doc: "R² of predictions beyond the training part of the oscillator's trajectories, beside the paper's",
+		Name: "fhn", Doc: "R² of predictions beyond the training part of the oscillator's trajectories, with the paper's",
 		Usual: []string{"fhn"}, AllStarts: true, Ends: true, run: measureFHN,
 		fits:    func(kind string, _ envs.Env) bool { return kind == "fhn" },
 		metrics: func(s Subject) ([]Metric, error) { return s.oscillator().Metrics(), nil },

@@ -7,7 +7,7 @@ import (
 
 func trajectoriesProtocol() Protocol {
 	return Protocol{
-		Name: "trajectories", Doc: "a few episodes as they are predicted, beside the truth", Prefixed: true, fits: vectors,
+		Name: "trajectories", Doc: "predictions of a few episodes, with the truth", Prefixed: true, fits: vectors,
 		metrics: func(s Subject) ([]Metric, error) { return TrajectoryMetrics(s.task(1)), nil },
 		run: func(s Subject) (Findings, error) {
 			r, err := Trajectories(s.Forecaster, s.Env, s.task(1))
@@ -21,7 +21,7 @@ func trajectoriesProtocol() Protocol {
 
 func pixelsProtocol() Protocol {
 	return Protocol{
-		Name: "pixels", Doc: "share of wrong pixels in predicted images, with strips of them, beside the paper's",
+		Name: "pixels", Doc: "share of wrong pixels in predicted images, with strips of images and the paper's figures",
 		Usual: []string{"ball"}, Prefixed: true, Episodes: testEpisodes,
 		fits: func(_ string, env envs.Env) bool {
 			_, images := env.(envs.Pictured)
@@ -45,7 +45,7 @@ func pixelsProtocol() Protocol {
 func dtProtocol() Protocol {
 	return Protocol{
 		Name:     "dt",
-		Doc:      "absolute error over ten steps of the duration that the run has: a point of the curve over durations",
+		Doc:      "absolute error over ten steps at the step duration of the run: one point of the curve over durations",
 		Prefixed: true, Episodes: testEpisodes,
 		fits:    func(kind string, env envs.Env) bool { return vectors(kind, env) && env.Spec().DT > 0 },
 		metrics: func(s Subject) ([]Metric, error) { return DTMetrics(s.Env, s.task(testEpisodes)), nil },

@@ -61,8 +61,8 @@ func contactProtocol() Protocol {
 
 func switchesProtocol() Protocol {
 	return Protocol{
-		Name: "switches", Doc: "how many base systems are in use, what they know of contacts and walls, and maps of where " +
-			"each acts",
+		Name: "switches", Doc: "how many base systems are in use, their information about contacts and walls, and maps " +
+			"of where each acts",
 		Episodes: mapEpisodes, fits: func(_ string, env envs.Env) bool { return env != nil },
 		metrics: func(s Subject) ([]Metric, error) {
 			return s.asked(func(f model.Forecaster) ([]Metric, error) {

@@ -21,8 +21,8 @@ var errNoRecordings = errors.New("the recordings are missing")
 func recordingsProtocol() Protocol {
 	p := ofRecordings("")
 	p.Name, p.Usual = "recordings", []string{"files"}
-	p.Doc = "predictions of recordings that training never saw, with their intervals, beside persistence, the last " +
-		"season and autoregressions"
+	p.Doc = "predictions of held-out recordings and their intervals, compared with persistence, the last season and " +
+		"autoregressions"
 	return p
 }
 
@@ -56,7 +56,7 @@ func ofRecordings(part string) Protocol {
 				return Findings{}, err
 			}
 			f := findings(r, nil)
-			f.Scores = r.ScoreTable()
+			f.Scores, f.Each = r.ScoreTable(), r.EachTable(true)
 			if part == "" {
 				f.Picture = r
 			}
@@ -70,7 +70,19 @@ func (s Subject) Backtest() (RecordedReport, error) {
 	if s.Recordings == nil {
 		return RecordedReport{}, errNoRecordings
 	}
-	return Recorded(s.Forecaster, s.recorded())
+	r, err := Recorded(s.Forecaster, s.recorded())
+	if err == nil && r.Fan != nil && r.Fan.Regimes != nil {
+		r.Fan.Regimes = Renumbered([][]int{r.Fan.Regimes}, s.Numbering())[0]
+	}
+	return r, err
+}
+
+// Seen is how many steps of recordings are seen before a prediction.
+func (s Subject) Seen() (int, error) {
+	if s.Recordings == nil {
+		return 0, errNoRecordings
+	}
+	return s.recorded().Prefix, nil
 }
 
 // recorded asks for what was held out: the test part, or the validation part if there is none or it is asked for.
@@ -85,8 +97,8 @@ func (s Subject) recorded() RecordedOptions {
 	}
 	o := RecordedOptions{
 		Question: s.Question, Seed: s.Seed, Samples: s.Samples,
-		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit, Means: s.Recordings.Scale.Observations.Mean,
-		Deviations: s.Recordings.Scale.Observations.SD,
+		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit,
+		Each: s.Recordings.Scale.Recordings != nil, Fits: s.Fits,
 	}
 	if o.Prefix == 0 {
 		o.Prefix = s.seen(test)
@@ -99,11 +111,8 @@ func (s Subject) recorded() RecordedOptions {
 	}
 	training, held := s.Recordings.pieces(split.Training, 0), s.Recordings.pieces(test, o.Prefix)
 	o.Training, o.Test = observed(training), observed(held)
-	if len(o.Deviations) == 0 { // they were not scaled
-		o.Means, o.Deviations = nil, nil
-	}
 	if set.Transforms != nil {
-		o.Untransformed, o.Means, o.Deviations = s.Recordings.levels(training, held)
+		o.Untransformed = s.Recordings.levels(training, held)
 	}
 	if !set.Images() {
 		for c := range set.Spec.Observation {
@@ -118,14 +127,15 @@ func (r *Recordings) Season() int {
 	return FindSeason(r.training(), r.Set.Spec.Observation, r.Set.Season())
 }
 
-// Order is that of the autoregression of least AIC for the training part, before transforms: 0 if none can be fitted.
-func (r *Recordings) Order() int {
+// Order is that of the autoregression of least AIC for the training part, before transforms, where so many
+// steps are seen before a prediction: 0 if none can be fitted.
+func (r *Recordings) Order(prefix int) int {
 	d := model.Dims{NX: r.Set.Spec.Observation, NU: r.Set.Spec.Control}
 	linear, err := fitLagged(r.training(), 1, d)
 	if err != nil {
 		return 0
 	}
-	return fitAutoregression(r.training(), linear, mostLags, d).lags
+	return fitAutoregression(r.training(), linear, prefix, d).lags
 }
 
 // training are the recordings of the training part, before transforms.
@@ -134,8 +144,7 @@ func (r *Recordings) training() []Recording {
 	if r.Set.Transforms == nil {
 		return observed(training)
 	}
-	levels, _, _ := r.levels(training, nil)
-	return levels.Training
+	return r.levels(training, nil).Training
 }
 
 // seen is how many steps are seen before a prediction unless it is said.

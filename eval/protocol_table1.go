@@ -5,8 +5,8 @@ const testEpisodes = 1000
 
 func table1Protocol() Protocol {
 	return Protocol{
-		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead over that of predicting no change, beside table 1 of " +
-			"the paper",
+		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead, divided by that of predicting no change, and table " +
+			"1 of the paper",
 		Usual: []string{"maze", "reacher"}, Prefixed: true, Episodes: testEpisodes, fits: vectors,
 		metrics: func(s Subject) ([]Metric, error) { return Table1Metrics(s.Env, s.task(testEpisodes)), nil },
 		run: func(s Subject) (Findings, error) {

@@ -165,7 +165,7 @@ func TestProtocols_ReportWhatTheyDeclare(t *testing.T) {
 // TestProtocols_AnswerForEveryFamily: one that only forecasts gets what can be said of it, in words where that is
 // nothing.
 func TestProtocols_AnswerForEveryFamily(t *testing.T) {
-	for _, kind := range []string{"maze", "reacher", "ball"} {
+	for _, kind := range []string{"maze", "reacher", "ball", "modes"} {
 		s := subject(t, kind)
 		s.Forecaster = only{s.Forecaster}
 		for _, p := range eval.ProtocolsFor(kind, s.Env) {
@@ -198,15 +198,18 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 
 // TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
 func TestFor_TheUsualOneIsFirst(t *testing.T) {
-	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "ahead", "bounce": "ahead", "sticky": "ahead", "nascar": "ahead", "lorenz": "ahead"}
+	want := map[string]string{"fhn": "fhn", "maze": "table1", "reacher": "table1", "ball": "pixels", "hopper": "ahead", "noise": "ahead", "modes": "segmentation", "bounce": "segmentation", "sticky": "segmentation", "nascar": "segmentation", "lorenz": "segmentation"}
 	recorded := eval.ProtocolsFor("files", nil)
-	if len(recorded) != 2 || recorded[0].Name != "recordings" || recorded[1].Name != "validation" {
+	if len(recorded) != 3 || recorded[0].Name != "recordings" || recorded[2].Name != "validation" {
 		t.Fatalf("%d protocols for recordings", len(recorded))
 	}
-	if _, err := recorded[0].Run(eval.Subject{}); err == nil {
-		t.Error("no error without the recordings")
+	names := map[string]bool{}
+	for _, p := range recorded {
+		if _, err := p.Run(eval.Subject{}); err == nil {
+			t.Errorf("protocol %s: no error without the recordings", p.Name)
+		}
+		names[p.Name] = true
 	}
-	names := map[string]bool{recorded[0].Name: true, recorded[1].Name: true}
 	for _, kind := range kinds {
 		list := eval.ProtocolsFor(kind, subject(t, kind).Env)
 		if got := list[0].Name; got != want[kind] {

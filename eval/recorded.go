@@ -16,6 +16,23 @@ type Recording struct {
 	Observations, Controls []float32
 	// 1 where an observation was measured, 0 where it is missing and holds 0; nil: none is missing
 	Seen []float32
+	// Of is what the recording is called that this is a part of, and Mean and SD, of each channel, lead back to the data's
+	// own units; nil: these are they.
+	Of       string
+	Mean, SD []float64
+}
+
+// batch is the recording alone, for a model of such dimensions. The first control acted before it.
+func (e Recording) batch(d model.Dims) model.Batch {
+	var b model.Batch
+	b.Resize(e.T, 1, d.NX, d.NU)
+	copy(b.Observations, e.Observations)
+	clear(b.Controls)
+	if d.NU > 0 {
+		copy(b.Controls[d.NU:], e.Controls[d.NU:])
+	}
+	b.Seen = e.Seen
+	return b
 }
 
 // RecordedOptions say how a model of recordings is measured.
@@ -24,16 +41,17 @@ type RecordedOptions struct {
 	Seed           uint64
 	Training, Test []Recording
 
-	Calendar   int       // steps of a season of the calendar, which is preferred where the data have it; 0: unknown
-	Samples    int       // latent rollouts whose average is the predictive mean
-	Names      []string  // of the channels
-	Means      []float64 // of each channel, which were taken off it; nil: 0
-	Deviations []float64 // unit of each channel in the data's own; nil: 1
-	DT         float64   // time between two steps; 0: unknown
-	TimeUnit   string    // of DT; empty: unknown
+	Calendar int      // steps of a season of the calendar, which is preferred where the data have it; 0: unknown
+	Samples  int      // latent rollouts whose average is the predictive mean
+	Names    []string // of the channels
+	Each     bool     // each recording has a scale of its own
+	DT       float64  // time between two steps; 0: unknown
+	TimeUnit string   // of DT; empty: unknown
 
 	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is scored.
 	Untransformed *Untransformed
+
+	Fits // nil: the memory is not bounded
 }
 
 // Untransformed are recordings in units of their own, with the way from the model's values to them.
@@ -65,6 +83,8 @@ type RecordedReport struct {
 	Scores                     []Score      // of the model, then of each baseline
 	Fan                        *Fan         // one prediction beside the truth; nil: observations are images
 	Against                    []Comparison // with each baseline, in the order of the scores
+	Errors                     []StartError // of the model, start by start
+	Each                       []EachScore  // of each test recording; nil: there is one
 }
 
 // Levels are the shares of the central intervals whose coverage is measured.
@@ -82,12 +102,20 @@ type Score struct {
 // Fan is one prediction of a test recording, in the units of the model.
 type Fan struct {
 	Name         string
+	Offset, SD   []float64   // of each channel, which lead back to the data's own units; nil: these are they
 	First, Start int         // the steps First … Start−1 are shown as seen, and those from Start on predicted
 	Truth        [][]float64 // by step from First on to the end of the prediction; NaN: missing
 	Mean         [][]float64
 	Lower, Upper [][]float64 // of the central interval of 80 %
-	Regimes      []int       // of the shown steps, inferred from all of them; nil: the model has none
+	Regimes      []int       // of the shown steps, inferred from all of them, as the family counts; nil: it has none
 	M            int         // how many regimes there are
+}
+
+// StartError is how far the model was off from one start: at each horizon, the absolute error over all channels, each
+// in the unit of MASE. Left are the steps from the first predicted one to the end of the recording.
+type StartError struct {
+	Recording, Left int
+	Absolute        []float64
 }
 
 // mostDistributed is the largest number of channels whose predictive distributions are scored.
@@ -142,6 +170,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 		}
 	}
 	r.summarise(sums, d.NX, width, b)
+	r.each(sums, starts, d.NX, width, b)
 	r.compare(starts, func(i int) []float64 { return parts[i/trialsPerQuery][i%trialsPerQuery] }, d.NX, width, b.scale)
 	if d.NX <= mostDistributed {
 		r.Fan = o.fan(f, starts, r.Horizon, d)
@@ -159,6 +188,9 @@ func (o RecordedOptions) begin(d model.Dims) (RecordedReport, *baselines, error)
 	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
 		return r, nil, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d",
 			ErrOptions, o.Prefix, o.Horizon, len(o.Test), longest)
+	}
+	if err := o.fits(r.Horizon, d.NX); err != nil {
+		return r, nil, err
 	}
 	b, err := fitBaselines(o, r.Horizon, d)
 	if err != nil {
@@ -331,7 +363,7 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 	}
 	_, test := o.scored()
 	e := &test[start.recording]
-	y := &Fan{Name: e.Name, First: max(0, start.at-max(3*horizon, o.Prefix)), Start: start.at}
+	y := &Fan{Name: e.Name, Offset: e.Mean, SD: e.SD, First: max(0, start.at-max(3*horizon, o.Prefix)), Start: start.at}
 	for t := y.First; t < start.at+horizon; t++ {
 		row := widen(e.Observations[t*d.NX : (t+1)*d.NX])
 		for c := range row {
@@ -357,35 +389,17 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 	return y
 }
 
-// regimePaths is over how many paths the regimes of the picture are averaged.
-const regimePaths = 16
-
 // regimes are the most likely ones of the steps from first to end of a recording.
 func (o RecordedOptions) regimes(f model.Forecaster, e *Recording, first, end int, d model.Dims) ([]int, int) {
-	s, ok := f.(model.Segmenter)
-	if !ok {
+	if !divides(f) {
 		return nil, 0
 	}
-	var b model.Batch
-	b.Resize(end-first, 1, d.NX, d.NU)
-	copy(b.Observations, e.Observations[first*d.NX:])
+	part := Recording{T: end - first, Observations: e.Observations[first*d.NX : end*d.NX]}
 	if d.NU > 0 {
-		copy(b.Controls, e.Controls[first*d.NU:])
-		clear(b.Controls[:d.NU])
+		part.Controls = e.Controls[first*d.NU : end*d.NU]
 	}
 	if e.Seen != nil {
-		b.Seen = e.Seen[first*d.NX : end*d.NX]
+		part.Seen = e.Seen[first*d.NX : end*d.NX]
 	}
-	var answer model.Segmentation
-	s.Segment(&answer, b, regimePaths, rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest))
-	list := make([]int, b.T)
-	for t := range list {
-		p := answer.Probability[t*answer.M:][:answer.M]
-		for k, v := range p {
-			if v > p[list[t]] {
-				list[t] = k
-			}
-		}
-	}
-	return list, answer.M
+	return likeliest(f, part, SegmentPaths, rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest)), d.Regimes()
 }

@@ -236,13 +236,13 @@ func fitLagged(training []Recording, lags int, d model.Dims) (*lagged, error) {
 	return l, nil
 }
 
-// mostLags is the largest order of the autoregression.
-const mostLags = 12
+// MostLags is the largest order of the autoregression.
+const MostLags = 12
 
 // fitAutoregression returns the order of least AIC, up to what is seen before a prediction.
 func fitAutoregression(training []Recording, linear *lagged, prefix int, d model.Dims) *lagged {
 	best := linear
-	for p := 2; p <= min(mostLags, prefix) && p*(d.NX+d.NU) <= 256; p++ {
+	for p := 2; p <= min(MostLags, prefix) && p*(d.NX+d.NU) <= 256; p++ {
 		l, err := fitLagged(training, p, d)
 		if err != nil {
 			break

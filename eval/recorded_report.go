@@ -51,12 +51,12 @@ func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
 	}
 }
 
-// unit is a channel's unit in the data's own.
+// unit is a channel's unit in the data's own; 1 where each recording has one of its own.
 func (r *RecordedReport) unit(c int) float64 {
-	if r.Options.Deviations == nil {
-		return 1
+	if _, test := r.Options.scored(); !r.Options.Each && test[0].SD != nil {
+		return test[0].SD[c]
 	}
-	return r.Options.Deviations[c]
+	return 1
 }
 
 // scoreOf averages the sums of a predictor over channels that were measured.
@@ -154,6 +154,9 @@ func (r RecordedReport) Table() Table {
 	if o.Untransformed != nil {
 		in = "in standard deviations of the data, after transforms were undone"
 	}
+	if o.Each {
+		in += ", which are those of each recording by itself"
+	}
 	t.Notes = []string{
 		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.",
 			terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
@@ -206,36 +209,34 @@ func columnOf(name string) string {
 // CurveTable holds every horizon: the squared error with its standard error, the scores of every predictor, and the
 // error of each channel in the data's own units.
 func (r RecordedReport) CurveTable() Table {
-	t := Table{Corner: "k", Columns: []string{
-		"error", "error_se", "persistence", "persistence_se", "linear", "linear_se",
-		"over_persistence", "over_persistence_se",
-	}, Decimals: 6}
+	t := Table{Corner: "k", Decimals: 6}
+	t.estimates("error", r.Model)
+	t.estimates("persistence", r.Persistence)
+	t.estimates("linear", r.Linear)
+	t.estimates("over_persistence", r.OverPersistence)
 	for _, s := range r.Scores {
-		for _, what := range []string{"mae", "rmse", "mase", "crps"} {
-			t.Columns = append(t.Columns, what+"_"+s.column())
-		}
-		for _, level := range Levels {
-			t.Columns = append(t.Columns, fmt.Sprintf("coverage%g_%s", 100*level, s.column()))
+		suffix := "_" + s.column()
+		t.column("mae"+suffix, s.MAE)
+		t.column("rmse"+suffix, s.RMSE)
+		t.column("mase"+suffix, s.MASE)
+		t.column("crps"+suffix, s.CRPS)
+		for l, level := range Levels {
+			t.column(fmt.Sprintf("coverage%g%s", 100*level, suffix), s.Coverage[l])
 		}
 	}
-	for _, name := range r.Options.Names {
-		t.Columns = append(t.Columns, "rmse_"+name)
-	}
-	for k := range r.Horizon {
-		row := Row{Name: strconv.Itoa(k + 1)}
-		for _, e := range []Estimate{r.Model[k], r.Persistence[k], r.Linear[k], r.OverPersistence[k]} {
-			row.Values = append(row.Values, e.Value, e.SE)
-		}
-		for _, s := range r.Scores {
-			row.Values = append(row.Values, s.MAE[k], s.RMSE[k], s.MASE[k], s.CRPS[k])
-			for l := range Levels {
-				row.Values = append(row.Values, s.Coverage[l][k])
-			}
-		}
-		row.Values = append(row.Values, r.RMSE[k]...)
-		t.Rows = append(t.Rows, row)
+	for c, name := range r.Options.Names {
+		t.column("rmse_"+name, r.channel(c))
 	}
 	return t
+}
+
+// channel is the error of a channel at each horizon, in its own unit.
+func (r RecordedReport) channel(c int) []float64 {
+	errors := make([]float64, r.Horizon)
+	for k := range errors {
+		errors[k] = r.RMSE[k][c]
+	}
+	return errors
 }
 
 // Report returns the figures in the form that scripts read. Lists hold horizons 1, 2, …
@@ -255,7 +256,7 @@ func (r RecordedReport) Report() Report {
 		{"error_linear", r.Linear},
 		{"ratio_to_persistence", r.OverPersistence},
 	} {
-		pair := []Metric{list(m.name, values(m.e)), list(m.name+"_standard_error", errorsOf(m.e))}
+		pair := estimated(list(m.name, nil), m.e...)
 		if m.name != "ratio_to_persistence" {
 			pair = in(squaredUnit, pair...)
 		}
@@ -275,16 +276,15 @@ func (r RecordedReport) Report() Report {
 	}
 	out.Metrics = append(out.Metrics, Metric{Name: "mase_mean", Values: []float64{average(r.Scores[0].MASE)}})
 	for _, c := range r.Against {
-		name := "mae_ratio_to_" + columnOf(c.Name)
-		out.Metrics = append(out.Metrics, list(name, values(c.ByHorizon)),
-			list(name+"_standard_error", errorsOf(c.ByHorizon)))
+		out.Metrics = append(out.Metrics, estimated(list("mae_ratio_to_"+columnOf(c.Name), nil), c.ByHorizon...)...)
+	}
+	own := "the channel's own unit"
+	if o.Each {
+		own = "standard deviations of each recording"
 	}
 	for c, name := range o.Names {
-		channel := make([]float64, r.Horizon)
-		for k := range channel {
-			channel[k] = r.RMSE[k][c]
-		}
-		out.Metrics = append(out.Metrics, in("the channel's own unit", list("rmse_"+name, channel))...)
+		out.Metrics = append(out.Metrics, in(own, list("rmse_"+name, r.channel(c)))...)
 	}
+	out.Each = r.Each
 	return out
 }

@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -66,10 +67,14 @@ func recorded(t *testing.T, f model.Forecaster, o eval.RecordedOptions) eval.Rec
 }
 
 func recordedOptions() eval.RecordedOptions {
-	return eval.RecordedOptions{
+	o := eval.RecordedOptions{
 		Question: eval.Question{Prefix: 4, Horizon: 7}, Seed: 1, Training: spiral(8, 30), Test: spiral(6, 32), Samples: 2,
-		Names: []string{"x", "y"}, Deviations: []float64{2, 1},
+		Names: []string{"x", "y"},
 	}
+	for i := range o.Test {
+		o.Test[i].Mean, o.Test[i].SD = make([]float64, 2), []float64{2, 1}
+	}
+	return o
 }
 
 // TestRecorded_TheRuleMakesNoError, nor does the linear baseline of a linear rule; persistence does.
@@ -85,6 +90,29 @@ func TestRecorded_TheRuleMakesNoError(t *testing.T) {
 	}
 	if last := recorded(t, newRule(), func() eval.RecordedOptions { o := recordedOptions(); o.Horizon = 100; return o }()); last.Horizon != 28 {
 		t.Errorf("a horizon of %d for recordings of 32 steps, want 28", last.Horizon)
+	}
+}
+
+// TestRecorded_SaysWhatItTakes before it predicts anything: as many starts as it then has, and at least the bytes of its
+// paths. What does not fit is not begun.
+func TestRecorded_SaysWhatItTakes(t *testing.T) {
+	o := recordedOptions()
+	starts, bytes := 0, 0.0
+	o.Fits = func(n, horizon, samples int, b float64) error {
+		starts, bytes = n, b
+		if horizon != 7 || samples != 2 {
+			t.Errorf("a horizon of %d with %d paths", horizon, samples)
+		}
+		return nil
+	}
+	r := recorded(t, newRule(), o)
+	if starts != r.Starts || bytes < float64(8*2*2*7*min(starts, 25)) {
+		t.Errorf("%d starts of %d, %g bytes", starts, r.Starts, bytes)
+	}
+	f, refused := newRule(), errors.New("too much")
+	o.Fits = func(int, int, int, float64) error { return refused }
+	if _, err := eval.Recorded(f, o); !errors.Is(err, refused) || len(*f.asked) > 0 {
+		t.Errorf("%v after %d queries", err, len(*f.asked))
 	}
 }
 

@@ -12,11 +12,12 @@ import (
 //	{"protocol": name, "metrics": {name: value, list or object}, "paper": {name: value, list or object}}
 //
 // The order of the metrics is kept, within an object too. A value that is not finite, as of a model that diverged,
-// becomes null.
+// becomes null. Predictions of several recordings are scored by recording, too, in a list by_recording.
 type Report struct {
 	Protocol string
 	Metrics  []Metric // measured here
 	Paper    []Metric // published
+	Each     []EachScore
 }
 
 // Metric is a named value, list of values or object of values.
@@ -79,13 +80,23 @@ func object(name, axis string, keys []string, v []float64) Metric {
 	return Metric{Name: name, Values: v, Keys: append([]string{}, keys...), Axis: axis}
 }
 
+// estimated is a metric with the values of estimates, and NAME_standard_error, of the same shape, with their errors.
+func estimated(m Metric, e ...Estimate) []Metric {
+	se := m
+	m.Values, se.Values = values(e), errorsOf(e)
+	se.Name += "_standard_error"
+	return []Metric{m, se}
+}
+
 // MarshalJSON writes the report as the type's comment says.
 func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Protocol string  `json:"protocol"`
 		Metrics  metrics `json:"metrics"`
 		Paper    metrics `json:"paper"`
-	}{r.Protocol, r.Metrics, r.Paper})
+
+		Each []EachScore `json:"by_recording,omitempty"`
+	}{r.Protocol, r.Metrics, r.Paper, r.Each})
 }
 
 // metrics marshals to one JSON object in its own order.

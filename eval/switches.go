@@ -133,7 +133,7 @@ func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contact
 	all := len(r.Contacts) * m
 	r.Perplexity = sums.estimate(func(s []float64) float64 { return InUse(s[all:]) })
 	for i := range m {
-		r.Share = append(r.Share, sums.estimate(func(s []float64) float64 { return s[all+i] / total(s[all:]) }))
+		r.Share = append(r.Share, sums.estimate(func(s []float64) float64 { return s[all+i] / sum(s[all:]) }))
 	}
 	for c := range r.Contacts {
 		r.InformationOfSystem = append(r.InformationOfSystem,
@@ -182,20 +182,12 @@ func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	})
 }
 
-func total(v []float64) float64 {
-	sum := 0.0
-	for _, x := range v {
-		sum += x
-	}
-	return sum
-}
-
 // entropy of weights that need not sum to 1, in nats.
 func entropy(w []float64) float64 {
-	h, sum := 0.0, total(w)
+	h, all := 0.0, sum(w)
 	for _, v := range w {
 		if v > 0 {
-			h -= v / sum * math.Log(v/sum)
+			h -= v / all * math.Log(v/all)
 		}
 	}
 	return h
@@ -204,15 +196,15 @@ func entropy(w []float64) float64 {
 // information is I(system; contact) / H(contact), from the weight of each system at steps with the contact and at all
 // steps.
 func information(with, all []float64) float64 {
-	sum := total(all)
-	contact := entropy([]float64{total(with), sum - total(with)})
+	steps := sum(all)
+	contact := entropy([]float64{sum(with), steps - sum(with)})
 	if contact == 0 {
 		return math.NaN()
 	}
 	left := 0.0 // H(contact | system)
 	for i, v := range all {
 		if v > 0 {
-			left += v / sum * entropy([]float64{with[i], max(v-with[i], 0)})
+			left += v / steps * entropy([]float64{with[i], max(v-with[i], 0)})
 		}
 	}
 	return 1 - left/contact

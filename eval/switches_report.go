@@ -9,7 +9,7 @@ import (
 // Table shows the measures, and the share of each base system.
 func (r SwitchReport) Table() Table {
 	t := Table{Title: r.Environment + ", use of the switch", Corner: "", Columns: []string{"value", "± SE"}, Decimals: 3}
-	add := func(name string, e Estimate) { t.Rows = append(t.Rows, Row{name, []float64{e.Value, e.SE}}) }
+	add := func(name string, e Estimate) { t.Rows = append(t.Rows, Row{name, withErrors(e)}) }
 	if r.M > 0 {
 		add(fmt.Sprintf("perplexity of the mean weights (of %d systems)", r.M), r.Perplexity)
 		for i, c := range r.Contacts {
@@ -32,24 +32,13 @@ func (r SwitchReport) Table() Table {
 
 // CurveTable holds the measures of every base system.
 func (r SwitchReport) CurveTable() Table {
-	t := Table{Corner: "system", Columns: []string{"share", "share_se"}, Decimals: 6}
+	t := Table{Corner: "system", Decimals: 6}
+	t.estimates("share", r.Share)
 	if r.Walls != nil {
 		for b := range r.Walls.Vertical {
-			for _, kind := range []string{"vertical", "horizontal"} {
-				name := fmt.Sprintf("%s_%d", kind, b+1)
-				t.Columns = append(t.Columns, name, name+"_se")
-			}
+			t.estimates(fmt.Sprintf("vertical_%d", b+1), r.Walls.Vertical[b])
+			t.estimates(fmt.Sprintf("horizontal_%d", b+1), r.Walls.Horizontal[b])
 		}
-	}
-	for i := range r.M {
-		row := Row{strconv.Itoa(i + 1), []float64{r.Share[i].Value, r.Share[i].SE}}
-		if r.Walls != nil {
-			for b := range r.Walls.Vertical {
-				v, h := r.Walls.Vertical[b][i], r.Walls.Horizontal[b][i]
-				row.Values = append(row.Values, v.Value, v.SE, h.Value, h.SE)
-			}
-		}
-		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
@@ -85,20 +74,14 @@ func (r SwitchReport) Report() Report {
 	if r.M == 0 {
 		return out
 	}
-	add := func(name string, e Estimate) {
-		out.Metrics = append(out.Metrics, value(name, e.Value), value(name+"_standard_error", e.SE))
-	}
-	add("perplexity", r.Perplexity)
-	out.Metrics = append(
-		out.Metrics, Metric{Name: "share", Values: values(r.Share), List: true, Axis: "system"},
-		object("information", "contact", r.Contacts, values(r.Information)),
-		object("information_standard_error", "contact", r.Contacts, errorsOf(r.Information)),
-		object("information_of_system", "contact", r.Contacts, values(r.InformationOfSystem)),
-		object("information_of_system_standard_error", "contact", r.Contacts, errorsOf(r.InformationOfSystem)),
-	)
+	add := func(m Metric, e ...Estimate) { out.Metrics = append(out.Metrics, estimated(m, e...)...) }
+	add(value("perplexity", 0), r.Perplexity)
+	out.Metrics = append(out.Metrics, Metric{Name: "share", Values: values(r.Share), List: true, Axis: "system"})
+	add(object("information", "contact", r.Contacts, nil), r.Information...)
+	add(object("information_of_system", "contact", r.Contacts, nil), r.InformationOfSystem...)
 	if r.Walls != nil {
-		add("correlation_ratio_vertical", r.Walls.LargestVertical)
-		add("correlation_ratio_horizontal", r.Walls.LargestHorizontal)
+		add(value("correlation_ratio_vertical", 0), r.Walls.LargestVertical)
+		add(value("correlation_ratio_horizontal", 0), r.Walls.LargestHorizontal)
 	}
 	return out
 }

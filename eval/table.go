@@ -16,18 +16,61 @@ import (
 type Table struct {
 	Title    string   // one line above the table; may be empty
 	Corner   string   // heading of the row names
+	Marks    []string // headings of texts before the columns, as a date
 	Columns  []string // headings
 	Rows     []Row
-	Decimals int      // digits after the point in WriteText
-	Digits   int      // significant digits in WriteText, in place of Decimals; 0: Decimals
-	Whole    []string // columns of whole numbers, which WriteText prints without decimals
-	Notes    []string // lines below the table
+	Marked   [][]string // the texts of each row; a row may have none
+	Decimals int        // digits after the point in WriteText
+	Digits   int        // significant digits in WriteText, in place of Decimals; 0: Decimals
+	Whole    []string   // columns of whole numbers, which WriteText prints without decimals
+	Notes    []string   // lines below the table
 }
 
 // Row is one line of a table. A NaN is a missing value. A Row without values is a rule that separates groups of rows.
 type Row struct {
 	Name   string
 	Values []float64
+}
+
+// column adds a column. The rows of a table that has none are numbered from 1, as horizons are.
+func (t *Table) column(name string, values []float64) {
+	if t.Rows == nil {
+		for i := range values {
+			t.Rows = append(t.Rows, Row{Name: strconv.Itoa(i + 1)})
+		}
+	}
+	t.Columns = append(t.Columns, name)
+	for i := range t.Rows {
+		t.Rows[i].Values = append(t.Rows[i].Values, values[i])
+	}
+}
+
+// estimates adds a column and one of its standard errors.
+func (t *Table) estimates(name string, e []Estimate) {
+	t.column(name, values(e))
+	t.column(name+"_se", errorsOf(e))
+}
+
+// pick adds a row with the values of a curve at some horizons, NaN beyond its last.
+func (t *Table) pick(name string, curve []float64, horizons []int) {
+	row := Row{Name: name}
+	for _, k := range horizons {
+		v := math.NaN()
+		if k <= len(curve) {
+			v = curve[k-1]
+		}
+		row.Values = append(row.Values, v)
+	}
+	t.Rows = append(t.Rows, row)
+}
+
+// marks are the texts of row i, as many as there are headings.
+func (t Table) marks(i int) []string {
+	list := make([]string, len(t.Marks))
+	if i < len(t.Marked) {
+		copy(list, t.Marked[i])
+	}
+	return list
 }
 
 // WriteText prints the table in aligned columns with fixed decimals, missing values as a dash.
@@ -37,13 +80,13 @@ func (t Table) WriteText(w io.Writer) error {
 			return fmt.Errorf("write table: %w", err)
 		}
 	}
-	table := terminal.NewTable(append([]string{t.Corner}, t.Columns...)...).Ruled("─")
-	for _, r := range t.Rows {
+	table := terminal.NewTable(slices.Concat([]string{t.Corner}, t.Marks, t.Columns)...).Ruled("─")
+	for i, r := range t.Rows {
 		if len(r.Values) == 0 {
 			table.Rule()
 			continue
 		}
-		row := []string{r.Name}
+		row := append([]string{r.Name}, t.marks(i)...)
 		for j, v := range r.Values {
 			row = append(row, t.cell(j, v))
 		}
@@ -79,12 +122,12 @@ func (t Table) cell(column int, v float64) string {
 // the same value and missing values empty. Title, notes and rules are left out.
 func (t Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
-	out.Write(append([]string{t.Corner}, t.Columns...)) // csv keeps the first error for Error
-	for _, r := range t.Rows {
+	out.Write(slices.Concat([]string{t.Corner}, t.Marks, t.Columns)) // csv keeps the first error for Error
+	for i, r := range t.Rows {
 		if len(r.Values) == 0 {
 			continue
 		}
-		line := []string{r.Name}
+		line := append([]string{r.Name}, t.marks(i)...)
 		for _, v := range r.Values {
 			s := ""
 			if !math.IsNaN(v) {

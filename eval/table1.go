@@ -37,6 +37,7 @@ type Table1Report struct {
 	// right.
 	Calibration []Estimate
 	Contact     *Table1Contact // nil: nothing moves in the plane
+	Encounter   *Table1Contact // of bodies that met another body; nil: there are no others
 }
 
 // The predictors of the protocol, in the order of Table1Report.Rows.
@@ -67,17 +68,18 @@ func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 	for n := range test.N {
 		baselineSquares(squares.row(n), &test, n, task.Prefix, linear)
 	}
-	contact := newContactSquares(env, test.N)
+	p := probesOf(env)
+	contact := newContactSquares(p.Bodies, p.Contacts, test.N)
+	encounter := newContactSquares(p.Bodies, p.Encounters, test.N)
 	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
 		for i := range c.n {
 			modelSquares(squares.row(c.first+i), &test, c, i, a)
-			if contact != nil {
-				contact.enter(&test, c, i, a)
-			}
+			contact.enter(&test, c, i, a)
+			encounter.enter(&test, c, i, a)
 		}
 	})
 	r := table1Report(task, spec.Name, squares)
-	r.Contact = contact.estimate()
+	r.Contact, r.Encounter = contact.estimate(), encounter.estimate()
 	return r, nil
 }
 

@@ -3,7 +3,6 @@ package eval
 import (
 	"math"
 
-	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -28,27 +27,30 @@ const (
 
 // contactSquares are the sums of which a Table1Contact is made.
 type contactSquares struct {
-	probes envs.Probes
+	bodies [][2]int
+	labels []int // of each body
 	sums   *tally
 }
 
 // newContactSquares returns nil where bodies have no labels of their own.
-func newContactSquares(env envs.Env, episodes int) *contactSquares {
-	p := probesOf(env)
-	if len(p.Bodies) == 0 || len(p.Bodies) != len(p.Contacts) {
+func newContactSquares(bodies [][2]int, labels []int, episodes int) *contactSquares {
+	if len(bodies) == 0 || len(bodies) != len(labels) {
 		return nil
 	}
-	return &contactSquares{p, newTally(episodes, contactWidth*Table1Horizon)}
+	return &contactSquares{bodies, labels, newTally(episodes, contactWidth*Table1Horizon)}
 }
 
 // enter enters the errors of the model and of Static for sequence i of a chunk, body by body.
 func (s *contactSquares) enter(d *trials, c chunk, i int, a *model.Forecast) {
+	if s == nil {
+		return
+	}
 	n := c.first + i
-	for b, columns := range s.probes.Bodies {
+	for b, columns := range s.bodies {
 		met := false
 		for k := 1; k <= Table1Horizon; k++ {
 			row := s.sums.row(n)[(k-1)*contactWidth:]
-			met = met || d.label(n, c.start+k)[s.probes.Contacts[b]] == 1
+			met = met || d.label(n, c.start+k)[s.labels[b]] == 1
 			byModel, byStatic := 0.0, 0.0
 			for _, column := range columns {
 				truth := float64(d.at(n, c.start+k)[column])
@@ -95,21 +97,26 @@ func (s *contactSquares) estimate() *Table1Contact {
 	return c
 }
 
-// columns are the lists, by the names that scripts read.
-func (c *Table1Contact) columns() []struct {
+// table1Column is a list by horizon, with the name that scripts read.
+type table1Column struct {
 	name  string
 	value []Estimate
-} {
+}
+
+// columns are the lists. what is the kind of contact, free the name of those without.
+func (c *Table1Contact) columns(what, free string) []table1Column {
 	if c == nil {
 		return nil
 	}
-	return []struct {
-		name  string
-		value []Estimate
-	}{
-		{"contact_share", c.Share},
-		{"contact_error_share", c.ErrorShare},
-		{"ratio_to_static_contact", c.Met},
-		{"ratio_to_static_free", c.Free},
+	return []table1Column{
+		{what + "_share", c.Share},
+		{what + "_error_share", c.ErrorShare},
+		{"ratio_to_static_" + what, c.Met},
+		{"ratio_to_static_" + free, c.Free},
 	}
+}
+
+// contacts are the lists of both kinds of contact.
+func (r Table1Report) contacts() []table1Column {
+	return append(r.Contact.columns("contact", "free"), r.Encounter.columns("encounter", "apart")...)
 }

@@ -92,11 +92,15 @@ func (r Table1Report) Table() Table {
 		}
 	}
 	row("error / predicted variance", values(at(r.Calibration)), missing(3), missing(3))
-	if c := r.Contact; c != nil {
-		row("model, bodies that met a wall", missing(3), values(at(c.Met)), missing(3))
-		row("  their share of bodies, of error", values(at(c.Share)), values(at(c.ErrorShare)), missing(3))
-		row("model, bodies that did not", missing(3), values(at(c.Free)), missing(3))
+	met := func(what string, c *Table1Contact) {
+		if c != nil {
+			row("model, bodies that met "+what, missing(3), values(at(c.Met)), missing(3))
+			row("  their share of bodies, of error", values(at(c.Share)), values(at(c.ErrorShare)), missing(3))
+			row("model, bodies that did not", missing(3), values(at(c.Free)), missing(3))
+		}
 	}
+	met("a wall", r.Contact)
+	met("another", r.Encounter)
 	for i, p := range Table1Paper(r.Environment) {
 		if i == 0 {
 			t.Rows = append(t.Rows, Row{})
@@ -110,7 +114,7 @@ func (r Table1Report) Table() Table {
 		"Standard errors are over episodes. The paper does not say how its errors add up over steps: compare ratios.",
 	}
 	if r.Contact != nil {
-		t.Notes = append(t.Notes, "Met a wall: between the steps seen and step k. Their share of bodies stands under k, "+
+		t.Notes = append(t.Notes, "Met: between the steps seen and step k. Their share of bodies stands under k, "+
 			"of the error under /Static k.")
 	}
 	return t
@@ -145,26 +149,15 @@ func (p Table1Row) aggregations() []struct {
 // CurveTable holds every horizon, predictor and aggregation with its standard error.
 func (r Table1Report) CurveTable() Table {
 	t := Table{Corner: "k", Decimals: 6}
-	rows := make([]Row, Table1Horizon)
-	column := func(name string, e []Estimate) {
-		t.Columns = append(t.Columns, name, name+"_se")
-		for k := range rows {
-			rows[k].Values = append(rows[k].Values, e[k].Value, e[k].SE)
-		}
-	}
-	for k := range rows {
-		rows[k].Name = strconv.Itoa(k + 1)
-	}
 	for _, p := range r.Rows {
 		for _, a := range p.aggregations() {
-			column(suffixed(a.name, p.Key), a.value)
+			t.estimates(suffixed(a.name, p.Key), a.value)
 		}
 	}
-	column("calibration", r.Calibration)
-	for _, c := range r.Contact.columns() {
-		column(c.name, c.value)
+	t.estimates("calibration", r.Calibration)
+	for _, c := range r.contacts() {
+		t.estimates(c.name, c.value)
 	}
-	t.Rows = rows
 	return t
 }
 
@@ -178,7 +171,9 @@ func suffixed(name, suffix string) string {
 // Table1Metrics is what Table1 reports, before it is measured.
 func Table1Metrics(env envs.Env, task Task) []Metric {
 	r := table1Report(task, env.Spec().Name, newTally(0, 1+(predictors+1)*Table1Horizon))
-	r.Contact = newContactSquares(env, 0).estimate()
+	p := probesOf(env)
+	r.Contact = newContactSquares(p.Bodies, p.Contacts, 0).estimate()
+	r.Encounter = newContactSquares(p.Bodies, p.Encounters, 0).estimate()
 	return r.Report().Metrics
 }
 
@@ -208,7 +203,7 @@ func (r Table1Report) Report() Report {
 	}
 	add("calibration", values(at(r.Calibration)))
 	add("calibration_standard_error", errorsOf(at(r.Calibration)))
-	for _, c := range r.Contact.columns() {
+	for _, c := range r.contacts() {
 		add(c.name, values(at(c.value)))
 		add(c.name+"_standard_error", errorsOf(at(c.value)))
 	}

@@ -23,27 +23,36 @@ type Task struct {
 const DefaultPrefix = 4
 
 func (t Task) validate(d model.Dims, s envs.Spec) error {
+	return errors.Join(atLeast(
+		least{"Training", t.Training, 1}, least{"Length", t.Length, 4}, least{"Episodes", t.Episodes, 1},
+		least{"Prefix", t.Prefix, 1}, least{"Samples", t.Samples, 1}, least{"Threads", t.Threads, 0},
+	), fits(d, s, true))
+}
+
+// least is an option and the least that it may be.
+type least struct {
+	name     string
+	v, least int
+}
+
+// atLeast returns the options that are less than they may be, as ErrOptions.
+func atLeast(options ...least) error {
 	var errs []error
-	for _, c := range []struct {
-		name     string
-		v, least int
-	}{
-		{"Training", t.Training, 1},
-		{"Length", t.Length, 4},
-		{"Episodes", t.Episodes, 1},
-		{"Prefix", t.Prefix, 1},
-		{"Samples", t.Samples, 1},
-		{"Threads", t.Threads, 0},
-	} {
-		if c.v < c.least {
-			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, c.name, c.v, c.least))
+	for _, o := range options {
+		if o.v < o.least {
+			errs = append(errs, fmt.Errorf("%w: %s = %d, want at least %d", ErrOptions, o.name, o.v, o.least))
 		}
 	}
-	if d.NX != s.Observation || d.NU != s.Control && d.NU != 0 {
-		errs = append(errs, fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name,
-			s.Observation, s.Control))
-	}
 	return errors.Join(errs...)
+}
+
+// fits returns ErrDims unless a model has the dimensions of an environment, without its controls if it may.
+func fits(d model.Dims, s envs.Spec, uncontrolled bool) error {
+	if d.NX == s.Observation && (d.NU == s.Control || uncontrolled && d.NU == 0) {
+		return nil
+	}
+	return fmt.Errorf("%w: %d observations and %d controls, %s has %d and %d", ErrDims, d.NX, d.NU, s.Name, s.Observation,
+		s.Control)
 }
 
 // test simulates the first steps of the test episodes.
@@ -58,11 +67,12 @@ func (t Task) training(env envs.Env, steps int) trials {
 
 // Draws of the noise of an evaluation, apart from each other: the last word of the address of a stream.
 const (
-	noiseOfForecast = 0 // and 1, 2 and 3 for the oscillator's stimulus and picture
-	noiseOfFan      = 4
-	noiseOfUndoing  = 5  // of transforms, by start and recording
-	noiseOfTraining = 64 // filtering of training episodes, one path after the other
-	noiseOfTest     = 128
+	noiseOfForecast  = 0 // and 1, 2 and 3 for the oscillator's stimulus and picture
+	noiseOfFan       = 4
+	noiseOfUndoing   = 5 // of transforms, by start and recording
+	noiseOfNumbering = 6
+	noiseOfTraining  = 64 // filtering of training episodes, one path after the other
+	noiseOfTest      = 128
 )
 
 // plan forecasts horizon steps after the prefix under the true controls.

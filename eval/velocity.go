@@ -211,11 +211,7 @@ func (r VelocityReport) CurveTable() Table {
 		t.Columns = append(t.Columns, c.Name, c.Name+"_se")
 	}
 	for _, p := range r.Probes {
-		row := Row{p.Key, []float64{p.Mean.Value, p.Mean.SE}}
-		for _, e := range p.R2 {
-			row.Values = append(row.Values, e.Value, e.SE)
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, Row{p.Key, append(withErrors(p.Mean), withErrors(p.R2...)...)})
 	}
 	return t
 }
@@ -242,8 +238,7 @@ func (r VelocityReport) Report() Report {
 	}
 	for _, p := range r.Probes {
 		all := append([]Estimate{p.Mean}, p.R2...)
-		out.Metrics = append(out.Metrics, object("r2_"+p.Key, "velocity", keys, values(all)),
-			object("r2_"+p.Key+"_standard_error", "velocity", keys, errorsOf(all)))
+		out.Metrics = append(out.Metrics, estimated(object("r2_"+p.Key, "velocity", keys, nil), all...)...)
 	}
 	if r.Environment == "maze" {
 		out.Paper = []Metric{value("r2_z", VelocityPaper)}

@@ -85,7 +85,30 @@ func (r RecordedReport) Verdict() string {
 			text += fmt.Sprintf(". Its error is %s of that of the autoregression %s: %s", Ratio(c.Ratio), c.Name, c.Standing())
 		}
 	}
-	return text + "."
+	return strings.TrimSpace(text + ". " + r.Calibration())
+}
+
+// intervals are the central intervals that a verdict speaks of, among Levels, and how far their coverage may be off.
+const (
+	intervals = 1
+	offBy     = 0.1
+)
+
+// Calibration says how much of what was observed the model's intervals hold; empty where nothing was measured.
+func (r RecordedReport) Calibration() string {
+	if len(r.Scores) == 0 {
+		return ""
+	}
+	held, word := average(r.Scores[0].Coverage[intervals]), "about right"
+	switch {
+	case math.IsNaN(held):
+		return ""
+	case held < Levels[intervals]-offBy:
+		word = "they are too narrow"
+	case held > Levels[intervals]+offBy:
+		word = "they are too wide"
+	}
+	return fmt.Sprintf("Its %g %% intervals hold %.0f %% of what was observed: %s.", 100*Levels[intervals], 100*held, word)
 }
 
 // Ratio writes an estimate of a ratio, as .54 ± .06.

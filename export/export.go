@@ -29,6 +29,9 @@ const (
 	ONNX        Format = "onnx"
 )
 
+// TensorFiles are the names of the files with tensors, as npz and as safetensors.
+var TensorFiles = []string{"weights.npz", "model.safetensors"}
+
 // Formats are all.
 var Formats = []Format{Safetensors, NPZ, ONNX}
 
@@ -57,7 +60,7 @@ type Description struct {
 	NU           int      `json:"nu"`
 	NZ           int      `json:"nz"`
 	M            int      `json:"m"`
-	Warmup       int      `json:"warmup"`  // first observations that graph initial takes
+	Warmup       int      `json:"warmup"`  // first observations that graph initial takes; without graphs, lags
 	Horizon      int      `json:"horizon"` // steps of graph predict
 	DT           float64  `json:"dt"`      // time between two steps; 0: unknown
 	Observations []string `json:"observations"`
@@ -116,9 +119,9 @@ func Files(m Model, f Format) ([]File, error) {
 			tensors = append(tensors, Tensor{w.Name, shape, w.Values})
 		}
 	}
-	name, write := "weights.npz", writeNPZ
+	name, write := TensorFiles[0], writeNPZ
 	if f == Safetensors {
-		name, write = "model.safetensors", writeSafetensors
+		name, write = TensorFiles[1], writeSafetensors
 	}
 	data, err := write(tensors)
 	if err != nil {
@@ -152,7 +155,7 @@ func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 		Weights string              `json:"weights,omitempty"` // the file with the tensors
 		Scale   files.Normalisation `json:"scale"`             // already within the graphs
 		Graphs  []drawing           `json:"graphs"`
-	}{Description: m.Description, Weights: weights, Scale: m.Scale}
+	}{Description: m.Description, Weights: weights, Scale: m.Scale, Graphs: []drawing{}}
 	all.Format = "switchyard model 1"
 	for _, g := range graphs {
 		d := drawing{Name: g.Name, Doc: g.Doc}
@@ -306,14 +309,4 @@ func channels(s files.Scale, n int) []channel {
 
 func scaled(list []channel) bool {
 	return slices.ContainsFunc(list, func(c channel) bool { return c != channel{0, 1} })
-}
-
-// Parameters are those of a model under their own names.
-func Parameters(m model.Model) []Tensor {
-	p := m.Params()
-	var list []Tensor
-	for _, w := range p.Layout() {
-		list = append(list, Tensor{w.Name, w.Shape, slices.Clone(p.Values[w.Offset : w.Offset+w.Size])})
-	}
-	return list
 }

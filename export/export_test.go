@@ -31,6 +31,17 @@ func exported(t *testing.T, change func(s *slds.Settings)) (Model, model.Exporte
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.Durations > 1 {
+		params := made.(model.Trainable).Params()
+		for _, w := range params.Layout() {
+			for i := range w.Size {
+				if strings.HasPrefix(w.Name, "switch.duration") || w.Name == "switch.transition" {
+					params.Values[w.Offset+i] += float32(math.Sin(float64(5 * i)))
+				}
+			}
+		}
+		params.Pack()
+	}
 	f := made.(model.Forecasting).NewForecaster().(model.Exporter)
 	return Model{
 		Description: Description{Family: "slds", NX: 2, NU: 1, NZ: 3, M: 4, Warmup: f.Warmup(), Horizon: 5},
@@ -180,7 +191,7 @@ func flat(x [][]float64) []float64 { return slices.Concat(x...) }
 // TestPython_ONNX: onnx accepts every file, by its checker and strict inference of shapes, and a filter step is the model's.
 func TestPython_ONNX(t *testing.T) {
 	name := python(t, "numpy, onnx")
-	for _, change := range []func(s *slds.Settings){nil, func(s *slds.Settings) { s.Switching, s.Initial = slds.Normal, "lstm" }, discrete} {
+	for _, change := range []func(s *slds.Settings){nil, func(s *slds.Settings) { s.Switching, s.Initial = slds.Normal, "lstm" }, discrete, aged} {
 		m, f := exported(t, change)
 		dir := write(t, m, ONNX)
 		inputs, want := question(f)
@@ -206,10 +217,16 @@ func discrete(s *slds.Settings) {
 	s.Switching, s.Skip, s.Preview, s.EmissionSD = slds.Categorical, true, true, "constant"
 }
 
+// aged is the switch that knows how long a regime has lasted, by odds of its own at every age.
+func aged(s *slds.Settings) {
+	discrete(s)
+	s.Durations = 3
+}
+
 // TestPython_Loader: a numpy program filters and predicts what the model does, from either file of tensors.
 func TestPython_Loader(t *testing.T) {
 	name := python(t, "numpy")
-	for _, change := range []func(s *slds.Settings){nil, discrete} {
+	for _, change := range []func(s *slds.Settings){nil, discrete, aged} {
 		loads(t, name, change)
 	}
 }

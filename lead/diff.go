@@ -52,8 +52,16 @@ func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error
 		with: with, stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: ra.name, B: rb.name,
 		Keys: config.Differences(ra.plan.Config, rb.plan.Config),
 	}
-	if d.Place = initialDifference(ra.plan, rb.plan); d.Place != nil {
-		d.HashA, d.HashB = coordinator.HashTheta(ra.plan.Theta), coordinator.HashTheta(rb.plan.Theta)
+	a, err := ra.plan.Initial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := rb.plan.Initial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.Place = initialDifference(ra.plan.Layout, rb.plan.Layout, a, b); d.Place != nil {
+		d.HashA, d.HashB = coordinator.HashTheta(a), coordinator.HashTheta(b)
 		return d, nil
 	}
 	ea, eb := d.part(ra.log, rb.log)
@@ -87,17 +95,17 @@ func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 	return ea, eb
 }
 
-// initialDifference finds the first tensor whose initial values differ in two plans; nil if there is none.
-func initialDifference(a, b *job.Plan) *Parting {
-	if len(a.Theta) == len(b.Theta) {
-		return firstDifference("initial parameters", a.Layout, a.Theta, b.Theta)
+// initialDifference finds the first tensor whose initial values differ in two runs; nil if there is none.
+func initialDifference(ofA, ofB []coordinator.Tensor, a, b []float32) *Parting {
+	if len(a) == len(b) {
+		return firstDifference("initial parameters", ofA, a, b)
 	}
-	for i, t := range a.Layout {
-		if i >= len(b.Layout) || b.Layout[i].Name != t.Name || b.Layout[i].Size != t.Size {
+	for i, t := range ofA {
+		if i >= len(ofB) || ofB[i].Name != t.Name || ofB[i].Size != t.Size {
 			return &Parting{What: "model", Tensor: t.Name, Size: t.Size}
 		}
 	}
-	return &Parting{What: "model", Tensor: b.Layout[len(a.Layout)].Name, Size: b.Layout[len(a.Layout)].Size}
+	return &Parting{What: "model", Tensor: ofB[len(ofA)].Name, Size: ofB[len(ofA)].Size}
 }
 
 // firstDifference finds the first tensor that differs in two vectors; nil if there is none.
@@ -178,7 +186,7 @@ func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Ch
 	var replay *coordinator.ReplayError
 	if errors.As(err, &replay) {
 		d.Note = fmt.Sprintf("this machine computes other bits than both runs from step %d on (hash %s, logged %s), so it "+
-			"cannot say who is wrong",
+			"cannot say which worker is wrong",
 			replay.Step, replay.Computed.Theta, replay.Logged.Theta)
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ func (w *Watch) events(do func(*store.Live) error) {
 	}
 	if err := do(w.live); err != nil {
 		w.log.Warn("no more event files for TensorBoard are written", "error", err, "remedy",
-			"runs export NAME --to tensorboard makes them anew")
+			"runs export NAME --to tensorboard writes them again")
 		_ = w.live.Close() // what failed before may fail again
 		w.live = nil
 	}

@@ -54,7 +54,7 @@ type Host struct {
 	numerics []wire.Numeric
 	store    *ops.Store // data sets of the runs
 	pool     *Dispatcher
-	bans     *cluster.Keeper
+	bans     *cluster.BanList
 	look     time.Duration // time between two searches for other coordinators
 
 	life context.Context // its end interrupts the runs

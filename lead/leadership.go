@@ -1,7 +1,9 @@
 package lead
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -21,9 +23,21 @@ type Leadership struct {
 	Log      hclog.Logger
 }
 
-// NewCoordinator makes the coordinator of a run. If there is a checkpoint, it begins there.
-func NewCoordinator(l Leadership) (*coordinator.Coordinator, error) {
-	lead, err := coordinator.New(l.Config, l.Plan.Theta, l.Bus, l.Observer, l.Log)
+// NewCoordinator makes the coordinator of a run. If there is a checkpoint, it begins there. If ctx ends while a start
+// is fitted, it returns coordinator.ErrInterrupted.
+func NewCoordinator(ctx context.Context, l Leadership) (*coordinator.Coordinator, error) {
+	began := time.Now()
+	theta, err := l.Plan.Initial(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: %w", coordinator.ErrInterrupted, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("prepare the run: %w", err)
+	}
+	if l.Plan.Starts() {
+		l.Log.Info("the start is fitted", "seconds", time.Since(began).Seconds())
+	}
+	lead, err := coordinator.New(l.Config, theta, l.Bus, l.Observer, l.Log)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the run: %w", err)
 	}

@@ -21,6 +21,7 @@ var (
 	_ web.Source       = source{}
 	_ web.Checkpointer = source{}
 	_ web.Resumer      = source{}
+	_ web.Editor       = source{}
 )
 
 // Ready implements web.Source.
@@ -33,6 +34,17 @@ func (s source) Ready() error {
 
 // folder has the runs that the host does not lead at the moment, and the last written state of all runs.
 func (s source) folder() web.Folder { return web.Folder(s.host.cfg.RunsDir) }
+
+// Rename implements web.Editor. A run that the host leads is held.
+func (s source) Rename(from, to string) error { return s.folder().Rename(from, to) }
+
+// Remove implements web.Editor.
+func (s source) Remove(name string) error { return s.folder().Remove(name) }
+
+// Label implements web.Editor.
+
+// Label implements web.Editor.
+func (s source) Label(name string, l store.Labels) error { return s.folder().Label(name, l) }
 
 // Runs implements web.Source.
 func (s source) Runs() ([]web.Run, error) {
@@ -167,7 +179,7 @@ func Live(lead *coordinator.Coordinator) *web.Live {
 	for _, m := range s.Members {
 		live.Workers = append(live.Workers, web.Worker{
 			ID: m.ID, Slots: m.Slots, Busy: m.Busy, Speed: m.Speed,
-			LastSeen: m.LastSeen, State: m.State, Shares: m.Shares,
+			LastSeen: m.LastSeen, State: m.State, Shares: m.Shares, Cores: m.Cores, Memory: m.Memory,
 		})
 	}
 	slices.SortFunc(live.Workers, func(a, b web.Worker) int { return strings.Compare(a.ID, b.ID) })

@@ -76,7 +76,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 		name = r.from.Run
 	}
 	cfg := p.Lead(name, folder)
-	cfg.Steps, cfg.CheckpointEvery, cfg.ValidationShards, cfg.Audit = r.to, 0, 0, 0
+	cfg.Steps, cfg.CheckpointEvery, cfg.ValidationShards, cfg.Audit, cfg.AuditSums = r.to, 0, 0, 0, 0
 	if err := r.copyLog(cfg.Log); err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 		Plan: p, Transport: transport, From: r.from, Workers: r.with.Workers, Slots: 1, Version: r.with.Version,
 		Log: r.with.Log, WorkerLog: r.with.Log,
 	}
-	if r.lead, err = s.Prepare(cfg, r); err != nil {
+	if r.lead, err = s.Prepare(ctx, cfg, r); err != nil {
 		return nil, err
 	}
 	r.keep()

@@ -172,7 +172,7 @@ func (h *Host) begin(r *hosted) error {
 	if r.until > 0 {
 		cfg.Steps = min(cfg.Steps, r.until) // the schedules follow train.steps of the configuration, which stays
 	}
-	r.lead, err = NewCoordinator(Leadership{
+	r.lead, err = NewCoordinator(r.ctx, Leadership{
 		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(h.direct(bus)), Observer: r.watch, Log: log,
 	})
 	if err != nil {

@@ -38,7 +38,7 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if !h.awaitBroker(ctx) {
 		return nil
 	}
-	if h.bans, err = cluster.NewKeeper(h.cfg.RunsDir, h.bus, h.log); err != nil {
+	if h.bans, err = cluster.NewBanList(h.cfg.RunsDir, h.bus, h.log); err != nil {
 		return err
 	}
 	h.pool = NewDispatcher(PoolConfig{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log},
@@ -81,7 +81,7 @@ func (h *Host) lead(first *Order) error {
 		}
 	}
 	if len(h.under()) == 0 {
-		h.log.Info("no run is under way", "next", h.cfg.Command("submit", "PRESET"))
+		h.log.Info("no run is running", "next", h.cfg.Command("submit", "PRESET"))
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (s service) Stop(name string) error {
 	err := source(s).Stop(name)
 	if errors.Is(err, web.ErrNotRunning) {
 		return &ops.Error{
-			Code: ops.Conflict, Text: fmt.Sprintf("run %s is not under way here", name),
+			Code: ops.Conflict, Text: fmt.Sprintf("run %s is not running here", name),
 			Hint: "`runs ls` shows which are",
 		}
 	}
@@ -101,7 +101,7 @@ func (s service) Stop(name string) error {
 func (s service) Sweep(r ops.SweepRequest) (ops.SweepAnswer, error) {
 	if s.host.cfg.Sweep == nil {
 		return ops.SweepAnswer{}, &ops.Error{
-			Code: ops.Conflict, Text: "this process leads one sweep of its own",
+			Code: ops.Conflict, Text: "this process leads its own sweep only",
 			Hint: "sweep submit needs a coordinator",
 		}
 	}

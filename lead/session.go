@@ -35,9 +35,9 @@ type Session struct {
 	Opened func(*coordinator.Coordinator, *Watch)
 
 	run  string
-	bus  wire.Bus        // of the coordinator
-	bans *cluster.Keeper // nil: nobody outside can connect
-	pool *Dispatcher     // nil: nobody outside can join
+	bus  wire.Bus         // of the coordinator
+	bans *cluster.BanList // nil: nobody outside can connect
+	pool *Dispatcher      // nil: nobody outside can join
 	lead *coordinator.Coordinator
 }
 
@@ -53,7 +53,7 @@ func (s *Session) Train(ctx context.Context, run *store.Run, show func(terminal.
 		Plan: s.Plan, Run: run, From: s.From, Show: show, Events: s.Events,
 		Advise: s.Transport.Open(), Log: s.Log,
 	})
-	lead, err := s.Prepare(s.Plan.Lead(run.Name(), run.Folder()), w)
+	lead, err := s.Prepare(ctx, s.Plan.Lead(run.Name(), run.Folder()), w)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,16 @@ func (s *Session) Train(ctx context.Context, run *store.Run, show func(terminal.
 }
 
 // Prepare makes the coordinator that Lead runs. cfg is Plan.Lead, perhaps with small changes.
-func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coordinator.Coordinator, error) {
+func (s *Session) Prepare(ctx context.Context, cfg coordinator.Config,
+	o coordinator.Observer,
+) (*coordinator.Coordinator, error) {
 	var err error
 	if s.bus, err = s.Transport.Connect(coordinatorParty); err != nil {
 		return nil, err
 	}
 	s.run = cfg.Run
 	if s.Transport.Open() && s.RunsDir != "" {
-		if s.bans, err = cluster.NewKeeper(s.RunsDir, s.bus, s.Log.Named("keys")); err != nil {
+		if s.bans, err = cluster.NewBanList(s.RunsDir, s.bus, s.Log.Named("keys")); err != nil {
 			return nil, err
 		}
 		cfg.Gate = s.bans.Gate
@@ -90,7 +92,7 @@ func (s *Session) Prepare(cfg coordinator.Config, o coordinator.Observer) (*coor
 			s.pool.Close(s.run)
 		}
 	}
-	s.lead, err = NewCoordinator(Leadership{
+	s.lead, err = NewCoordinator(ctx, Leadership{
 		Plan: s.Plan, Config: cfg, From: s.From, Bus: s.bus, Observer: o,
 		Log: s.Log.Named("coordinator"),
 	})

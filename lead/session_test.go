@@ -14,10 +14,10 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// newSession is a session of a run of ten steps with so many workers.
-func newSession(t *testing.T, carrier Carrier, workers int) *Session {
+// newSession is a session of a run of some steps with so many workers.
+func newSession(t *testing.T, carrier Carrier, workers int, preset string, arguments ...string) *Session {
 	t.Helper()
-	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: preset, Arguments: arguments})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +36,22 @@ func newSession(t *testing.T, carrier Carrier, workers int) *Session {
 // TestTrain_SameBits: a run has the same parameters for any workers and any carrier, and show is called for its last
 // step.
 func TestTrain_SameBits(t *testing.T) {
-	want := ""
+	want := map[string]string{}
+	started := []string{"model.start=arhmm", "train.steps=4", "train.validate_every=4", "train.checkpoint_every=0"}
 	for _, c := range []struct {
-		carrier Carrier
-		workers int
-	}{{Direct, 1}, {Direct, 3}, {Broker, 2}, {TCP, 2}} {
-		s := newSession(t, c.carrier, c.workers)
+		carrier   Carrier
+		workers   int
+		preset    string
+		arguments []string
+	}{
+		{Direct, 1, "noise/smoke", nil},
+		{Direct, 3, "noise/smoke", nil},
+		{Broker, 2, "noise/smoke", nil},
+		{TCP, 2, "noise/smoke", nil},
+		{Direct, 1, "modes/smoke", started},
+		{Direct, 3, "modes/smoke", started},
+	} {
+		s := newSession(t, c.carrier, c.workers, c.preset, c.arguments...)
 		run, err := store.Create(t.TempDir(), store.Draft{Name: "a", Config: s.Plan.Config.YAML()})
 		if err != nil {
 			t.Fatal(err)
@@ -54,22 +64,22 @@ func TestTrain_SameBits(t *testing.T) {
 		if err := run.Close(); err != nil {
 			t.Error(err)
 		}
-		if want == "" {
-			want = info.ParametersSHA256
+		if want[c.preset] == "" {
+			want[c.preset] = info.ParametersSHA256
 		}
-		if info.ParametersSHA256 != want || want == "" || shown.Step != s.Plan.Config.Train.Steps || info.Step != shown.Step {
-			t.Errorf("%s, %d workers: step %d with %s, shown %d; want %s", c.carrier, c.workers, info.Step, info.ParametersSHA256, shown.Step, want)
+		if info.ParametersSHA256 != want[c.preset] || shown.Step != s.Plan.Config.Train.Steps || info.Step != shown.Step {
+			t.Errorf("%s, %d workers: step %d with %s, shown %d; want %s", c.carrier, c.workers, info.Step, info.ParametersSHA256, shown.Step, want[c.preset])
 		}
 	}
 }
 
 // TestLead_EndsWithoutWorkers: a run that no worker can join any more ends with an error that says why.
 func TestLead_EndsWithoutWorkers(t *testing.T) {
-	s := newSession(t, Direct, 2)
+	s := newSession(t, Direct, 2, "noise/smoke")
 	defer s.Transport.Close()
 	cfg := s.Plan.Lead("a", t.TempDir())
 	cfg.Numerics[0].Sum++ // workers here have other arithmetic
-	if _, err := s.Prepare(cfg, coordinator.Silent{}); err != nil {
+	if _, err := s.Prepare(t.Context(), cfg, coordinator.Silent{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Lead(t.Context()); !errors.Is(err, ErrNoWorkers) || errors.Is(err, coordinator.ErrInterrupted) {

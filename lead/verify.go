@@ -3,6 +3,7 @@ package lead
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
@@ -20,8 +21,31 @@ type Verdict struct {
 	Missing uint64      `json:"missing"` // number of these steps or rounds that are not in the log
 	Equal   bool        `json:"equal"`
 	Differs *Difference `json:"difference,omitempty"`
+	Notes   []Note      `json:"notes,omitempty"` // what the coordinator held against workers in these steps
 	Kernels string      `json:"kernels"`
 	Seconds float64     `json:"seconds"`
+}
+
+// Note is what the coordinator wrote about a worker, or about a sum that it did not use.
+type Note struct {
+	Step   uint64 `json:"step"`
+	Worker string `json:"worker,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// notes are what the log holds against workers in the steps from..to, without repetitions.
+func (r *Record) notes(from, to uint64) []Note {
+	var list []Note
+	for _, e := range r.log.Events {
+		switch e.Kind {
+		case coordinator.EventQuarantine, coordinator.EventDoubt, coordinator.EventAside:
+			n := Note{e.Step + 1, e.Worker, e.Reason} // the step that was under way
+			if n.Step >= from && n.Step <= to && !slices.Contains(list, n) {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
 }
 
 // Difference is the first step with another result than the log.
@@ -30,7 +54,7 @@ type Difference struct {
 	Logged   string    `json:"logged"`
 	Computed string    `json:"computed"`
 	Term     uint64    `json:"term"`
-	Suspects []Suspect `json:"suspects"` // blocks whose logged checksum this machine does not reproduce; null: not known
+	Suspects []Suspect `json:"suspects"` // blocks, or sums, that this machine does not reproduce; null: not known
 }
 
 // Verify makes the steps from..to of a run again, in whole rounds, and compares them with its log. to = 0 is the last
@@ -55,6 +79,7 @@ func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Ver
 			v.Missing++
 		}
 	}
+	v.Notes = r.notes(from, to)
 	again := &recomputation{record: r, from: start, to: to, check: true, with: with}
 	_, err = again.run(ctx)
 	var replay *coordinator.ReplayError

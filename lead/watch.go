@@ -46,18 +46,22 @@ type Watch struct {
 	// Whether the model fits itself, so that updates are sweeps.
 	sweeping bool
 
-	mu       sync.Mutex
-	metrics  trouble
-	state    trouble
-	meter    terminal.Meter
-	progress terminal.Progress
-	saved    time.Time // time of the last write of run.json
-	latest   store.Values
-	moved    float64          // bytes to and from each worker, in all steps
-	steps    int              // number of these steps
-	adviser  *scaling.Adviser // nil: no advice
-	live     *store.Live      // event files; nil: none
-	doubted  bool             // whether it was said that an estimate cannot be true
+	mu         sync.Mutex
+	metrics    trouble
+	state      trouble
+	counts     trouble // of the file of magnitudes
+	magnitudes store.Magnitudes
+	meter      terminal.Meter
+	progress   terminal.Progress
+	saved      time.Time // time of the last write of run.json
+	latest     store.Values
+	moved      float64          // bytes to and from each worker, in all steps
+	steps      int              // number of these steps
+	adviser    *scaling.Adviser // nil: no advice
+	live       *store.Live      // event files; nil: none
+	doubted    bool             // whether it was said that an estimate cannot be true
+	// Whether it was said that the switch is of no use.
+	collapsed bool
 }
 
 var _ coordinator.Observer = (*Watch)(nil)
@@ -80,10 +84,15 @@ func NewWatch(cfg WatchConfig) *Watch {
 	if cp := cfg.From; cp != nil {
 		w.progress.Step = cp.Step
 		w.progress.Best, w.progress.BestStep = -cp.BestLoss, cp.BestStep
+		// A process that was killed behind its checkpoint has not said so in run.json. There may be no other checkpoint.
+		w.state.note(w.log, w.run.Update(func(i *store.Info) {
+			i.Checkpoint, i.ParametersSHA256 = cp.Step, cp.ParamsSHA256
+		}))
 	}
 	for name, v := range cfg.Run.Info().Metrics {
 		w.latest[name] = v
 	}
+	w.beginMagnitudes(cfg.Plan)
 	if cfg.Events {
 		w.live = store.NewLive(cfg.Run.Folder(), cfg.Plan.Config.Train.Steps, w.progress.Step)
 	}
@@ -111,6 +120,7 @@ func (w *Watch) Step(r coordinator.StepReport) {
 	}
 	w.doubt(r)
 	w.noteLeftOut(r)
+	w.noteMagnitudes(r)
 	values := w.values(r.Loss, false)
 	if !w.sweeping { // there is neither gradient nor rate
 		values["gradient_norm"], values["learning_rate"] = float64(float32(r.GradNorm)), r.Rate
@@ -180,10 +190,13 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 		fields = append(fields, "elbo", rounded(bound))
 	}
 	for i, t := range w.terms {
-		if t.Validation {
+		if t.Validation && !t.Detail {
 			w.latest["validation_"+t.Name] = float64(r.Loss[i])
 			fields = append(fields, t.Name, rounded(float64(r.Loss[i])))
 		}
+	}
+	if inUse, known := w.usage(r, values); known {
+		fields = append(fields, "regimes_in_use", rounded(inUse))
 	}
 	w.record(store.Record{
 		Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(),
@@ -240,6 +253,7 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	defer w.mu.Unlock()
 	w.progress.Step = r.Step
 	w.metrics.note(w.log, w.run.Cut(r.Step))
+	w.magnitudes.Cut(r.Step)
 	w.events(func(l *store.Live) error { return l.Back(r.Step) })
 	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(w.progress)
@@ -262,14 +276,21 @@ func (w *Watch) doubt(r coordinator.StepReport) {
 	}
 }
 
-// noteLeftOut counts an update that was left out, and logs it.
+// noteLeftOut counts an update that was left out, and logs the first, second, fourth, eighth and so on.
 func (w *Watch) noteLeftOut(r coordinator.StepReport) {
 	if !r.LeftOut {
 		return
 	}
 	w.latest["left_out"]++
-	w.log.Warn("the update was left out: the norm of its gradient is far outside what the updates before had",
-		"step", r.Step, "norm", float32(r.GradNorm), "left_out", w.latest["left_out"])
+	if n := uint64(w.latest["left_out"]); n&(n-1) == 0 {
+		w.log.Warn("the update was skipped: the norm of its gradient is far larger than that of earlier updates",
+			"step", r.Step, "norm", float32(r.GradNorm), "left_out", w.latest["left_out"])
+	}
+	if r.Retreated {
+		w.latest["retreats"]++
+		w.log.Warn("too many updates in a row were skipped: the parameters go back to their average, and the learning "+
+			"rate is halved", "step", r.Step, "retreats", w.latest["retreats"])
+	}
 }
 
 func (w *Watch) values(loss []float32, validation bool) store.Values {
@@ -295,6 +316,9 @@ func (w *Watch) save(change func(*store.Info)) {
 func (w *Watch) retry() {
 	if w.metrics.err != nil {
 		w.metrics.note(w.log, w.run.Sync())
+	}
+	if w.counts.err != nil {
+		w.counts.note(w.log, w.run.WriteMagnitudes(w.magnitudes))
 	}
 	if w.state.err != nil && time.Since(w.saved) > retryInterval {
 		w.save(func(*store.Info) {})

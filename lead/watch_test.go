@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,6 +82,41 @@ func TestWatch_DoubtsANegativeDivergence(t *testing.T) {
 	}
 	if text := log.String(); !strings.Contains(text, "KL switch is estimated at -1.5") || !strings.Contains(text, "raise model.kl_samples") {
 		t.Errorf("the warning is %s", text)
+	}
+}
+
+// TestWatch_SaysACollapse once, in the second half of the training, with what to do; a switch that is used is no
+// collapse.
+func TestWatch_SaysACollapse(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		entropy, shares []float32
+		want            string
+	}{
+		{"used", []float32{0.1}, []float32{0.5, 0.5}, ""},
+		{"one", []float32{0}, []float32{0.99, 0.01}, "one of 2 regimes holds 99 % of the validation set"},
+		{"the same at every step", []float32{0.69}, []float32{0.5, 0.5}, "almost the same at every step"},
+	} {
+		var log bytes.Buffer
+		terms := append([]model.Term{{Name: "loss"}}, model.UsageTerms(2)...)
+		w, _ := watched(t, terms, hclog.New(&hclog.LoggerOptions{Output: &log}))
+		w.progress.Steps = 1000
+		for _, step := range []uint64{100, 400, 500, 600} {
+			w.Validation(coordinator.ValidationReport{Step: step, Loss: slices.Concat([]float32{1}, c.entropy, c.shares)})
+			want := 0
+			if c.want != "" && step >= 500 {
+				want = 1
+			}
+			if warned := strings.Count(log.String(), "[WARN]"); warned != want {
+				t.Errorf("%s: %d warnings after step %d: %s", c.name, warned, step, log.String())
+			}
+		}
+		if !strings.Contains(log.String(), c.want) || c.want != "" && !strings.Contains(log.String(), "model.switching=categorical") {
+			t.Errorf("%s: the log is %s", c.name, log.String())
+		}
+		if m := w.Info().Metrics; m["validation_share_1"] != 0 || !(m["validation_regimes_in_use"] >= 1) {
+			t.Errorf("%s: the run has %v", c.name, m)
+		}
 	}
 }
 

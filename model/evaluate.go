@@ -9,9 +9,9 @@ import (
 // compared with it. It returns an error for an input that is missing or has another size, and for an operation that is
 // not known.
 func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]float32, error) {
-	values := map[string]matrix{}
+	values := map[string]operand{}
 	for _, w := range g.Weights {
-		values[w.Name] = newMatrix(max(w.Rows, 1), w.Cols, w.Values)
+		values[w.Name] = newOperand(max(w.Rows, 1), w.Cols, w.Values)
 	}
 	for _, in := range g.Inputs {
 		x, ok := inputs[in.Name]
@@ -19,10 +19,10 @@ func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]fl
 			return nil, fmt.Errorf("graph %s: input %s has %d values, want %d rows of %d", g.Name, in.Name, len(x), rows,
 				in.Width)
 		}
-		values[in.Name] = newMatrix(rows, in.Width, x)
+		values[in.Name] = newOperand(rows, in.Width, x)
 	}
 	for _, n := range g.Nodes {
-		var x []matrix
+		var x []operand
 		for _, name := range n.Inputs {
 			m, ok := values[name]
 			if !ok {
@@ -49,13 +49,13 @@ func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]fl
 	return out, nil
 }
 
-type matrix struct {
+type operand struct {
 	rows, cols int
 	data       []float64
 }
 
-func newMatrix(rows, cols int, x []float32) matrix {
-	m := matrix{rows, cols, make([]float64, len(x))}
+func newOperand(rows, cols int, x []float32) operand {
+	m := operand{rows, cols, make([]float64, len(x))}
 	for i, v := range x {
 		m.data[i] = float64(v)
 	}
@@ -79,9 +79,9 @@ func binary(op string) func(a, b float64) float64 {
 	}[op]
 }
 
-func apply(op string, x []matrix) (matrix, error) {
+func apply(op string, x []operand) (operand, error) {
 	if f := unary(op); f != nil {
-		y := matrix{x[0].rows, x[0].cols, make([]float64, len(x[0].data))}
+		y := operand{x[0].rows, x[0].cols, make([]float64, len(x[0].data))}
 		for i, v := range x[0].data {
 			y.data[i] = f(v)
 		}
@@ -98,7 +98,7 @@ func apply(op string, x []matrix) (matrix, error) {
 	case "Hardmax":
 		return hardmax(x[0]), nil
 	case "Concat":
-		y := matrix{rows: x[0].rows}
+		y := operand{rows: x[0].rows}
 		for r := range y.rows {
 			for _, m := range x {
 				y.data = append(y.data, m.data[r*m.cols:(r+1)*m.cols]...)
@@ -107,11 +107,11 @@ func apply(op string, x []matrix) (matrix, error) {
 		y.cols = len(y.data) / y.rows
 		return y, nil
 	}
-	return matrix{}, fmt.Errorf("the operation %s is not known", op)
+	return operand{}, fmt.Errorf("the operation %s is not known", op)
 }
 
-func softmax(x matrix) matrix {
-	y := matrix{x.rows, x.cols, make([]float64, len(x.data))}
+func softmax(x operand) operand {
+	y := operand{x.rows, x.cols, make([]float64, len(x.data))}
 	for r := range y.rows {
 		row, largest, total := x.data[r*y.cols:(r+1)*y.cols], math.Inf(-1), 0.0
 		for _, v := range row {
@@ -129,8 +129,8 @@ func softmax(x matrix) matrix {
 }
 
 // hardmax has a one at the first of the largest values of every row.
-func hardmax(x matrix) matrix {
-	y := matrix{x.rows, x.cols, make([]float64, len(x.data))}
+func hardmax(x operand) operand {
+	y := operand{x.rows, x.cols, make([]float64, len(x.data))}
 	for r := range y.rows {
 		best := r * y.cols
 		for i := best; i < (r+1)*y.cols; i++ {
@@ -143,14 +143,14 @@ func hardmax(x matrix) matrix {
 	return y
 }
 
-func broadcast(f func(a, b float64) float64, a, b matrix) (matrix, error) {
-	y := matrix{rows: max(a.rows, b.rows), cols: max(a.cols, b.cols)}
-	for _, m := range []matrix{a, b} {
+func broadcast(f func(a, b float64) float64, a, b operand) (operand, error) {
+	y := operand{rows: max(a.rows, b.rows), cols: max(a.cols, b.cols)}
+	for _, m := range []operand{a, b} {
 		if m.rows != y.rows && m.rows != 1 || m.cols != y.cols && m.cols != 1 {
 			return y, fmt.Errorf("%d×%d and %d×%d do not fit", a.rows, a.cols, b.rows, b.cols)
 		}
 	}
-	at := func(m matrix, r, c int) float64 { return m.data[min(r, m.rows-1)*m.cols+min(c, m.cols-1)] }
+	at := func(m operand, r, c int) float64 { return m.data[min(r, m.rows-1)*m.cols+min(c, m.cols-1)] }
 	for r := range y.rows {
 		for c := range y.cols {
 			y.data = append(y.data, f(at(a, r, c), at(b, r, c)))
@@ -159,12 +159,12 @@ func broadcast(f func(a, b float64) float64, a, b matrix) (matrix, error) {
 	return y, nil
 }
 
-func product(x []matrix) (matrix, error) {
+func product(x []operand) (operand, error) {
 	a, w := x[0], x[1]
 	if a.cols != w.rows {
-		return matrix{}, fmt.Errorf("%d×%d times %d×%d", a.rows, a.cols, w.rows, w.cols)
+		return operand{}, fmt.Errorf("%d×%d times %d×%d", a.rows, a.cols, w.rows, w.cols)
 	}
-	y := matrix{a.rows, w.cols, make([]float64, a.rows*w.cols)}
+	y := operand{a.rows, w.cols, make([]float64, a.rows*w.cols)}
 	for r := range y.rows {
 		for c := range y.cols {
 			sum := 0.0

@@ -101,6 +101,9 @@ type Term struct {
 	// Validation says that only a validation has the value; a training step has 0.
 	Validation bool
 
+	// Detail says that the value is for files and charts, and is not shown in lines for people.
+	Detail bool
+
 	// Remedy says of a divergence that is estimated by sampling what makes the estimate better. Such an estimate may be
 	// negative, but hardly below −1 in the mean of a batch. Empty: the value is no such estimate.
 	Remedy string

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -164,7 +165,7 @@ func covariance(rows [][]float64) [][]float64 {
 	for a := range rows {
 		c[a] = make([]float64, len(rows))
 		for b := range rows {
-			c[a][b] = dot(rows[a], rows[b]) / float64(len(rows[a])-1)
+			c[a][b] = matrix.Dot(rows[a], rows[b]) / float64(len(rows[a])-1)
 		}
 		c[a][a] += 1e-6*c[a][a] + 1e-12
 	}
@@ -174,9 +175,9 @@ func covariance(rows [][]float64) [][]float64 {
 // shrunk are the covariances of a place with rows of deviations, without what may be chance.
 func shrunk(own []float64, rows [][]float64) []float64 {
 	gain, n := make([]float64, len(rows)), float64(len(own))
-	size := dot(own, own)
+	size := matrix.Dot(own, own)
 	for a, row := range rows {
-		product, other := dot(own, row), dot(row, row)
+		product, other := matrix.Dot(own, row), matrix.Dot(row, row)
 		if !(size > 0 && other > 0) {
 			continue
 		}
@@ -220,14 +221,6 @@ func solve(c [][]float64, x [][]float64) bool {
 		}
 	}
 	return true
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i, v := range a {
-		sum += float64(v * b[i])
-	}
-	return sum
 }
 
 // first are the first fills of every sequence.

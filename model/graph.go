@@ -188,8 +188,7 @@ func (b *Builder) Mixture(x, weights, name string, systems, from, rows int) stri
 
 // WeightedSum is Σᵢ wᵢ yᵢ for vectors yᵢ of so many columns side by side.
 func (b *Builder) WeightedSum(weights, y string, systems, cols int) string {
-	spread, sum := b.spread(systems, cols), b.sum(systems, cols)
-	return b.Op("MatMul", b.Op("Mul", y, b.Op("MatMul", weights, spread)), sum)
+	return b.Op("MatMul", b.Op("Mul", y, b.Spread(weights, systems, cols)), b.sum(systems, cols))
 }
 
 // SideBySide is x of so many columns, repeated for each system.
@@ -210,13 +209,13 @@ func (b *Builder) SystemSums(y string, systems, cols int) string {
 	return b.Op("MatMul", y, b.Constant(fmt.Sprintf("within.%d_%d", systems, cols), systems*cols, systems, w))
 }
 
-// spread repeats each of so many weights for the columns of its system.
-func (b *Builder) spread(systems, cols int) string {
+// Spread repeats each of so many weights for the columns of its system.
+func (b *Builder) Spread(weights string, systems, cols int) string {
 	w := make([]float32, systems*systems*cols)
 	for i := range systems * cols {
 		w[i/cols*systems*cols+i] = 1
 	}
-	return b.Constant(fmt.Sprintf("spread.%d_%d", systems, cols), systems, systems*cols, w)
+	return b.Op("MatMul", weights, b.Constant(fmt.Sprintf("spread.%d_%d", systems, cols), systems, systems*cols, w))
 }
 
 // sum adds up vectors side by side.

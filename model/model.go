@@ -105,8 +105,24 @@ func (f *Filtering) Resize(t, b, nz, m int) {
 	f.Switches = resize(f.Switches, t*b*m)
 }
 
-// Dims are the sizes of a model: observation, control, latent state and number of base systems.
-type Dims struct{ NX, NU, NZ, M int }
+// Dims are the sizes of a model: observation, control, latent state and number of mixing weights.
+type Dims struct {
+	NX, NU, NZ, M int
+	// Bodies is of how many bodies a sequence consists, each of which has a switch of its own; 0: of one. State and
+	// weights are those of one body after another, NZ/Bodies and M/Bodies of each.
+	Bodies int
+	// Ages is how many ages of a system a switch tells apart: the last is that of all older ones; 0: it tells none.
+	Ages int
+}
+
+// Switches is the number of switches: one for each body.
+func (d Dims) Switches() int { return max(1, d.Bodies) }
+
+// Carried is how many numbers carry the switch from one step to the next.
+func (d Dims) Carried() int { return d.M * max(1, d.Ages) }
+
+// Regimes is the number of values of a switch: base systems that all bodies share.
+func (d Dims) Regimes() int { return d.M / d.Switches() }
 
 // Forecasting is a model that answers questions about sequences.
 type Forecasting interface {

@@ -6,16 +6,17 @@ type Belief struct {
 
 	Z              []float32 // [B,NZ] the state that the next step goes on from: a draw, or the mean without noise
 	Mean, Variance []float32 // [B,NZ] of q(z_t)
-	Switch         []float32 // [B,M] the switch that led to the state; empty after the first step, which none did
+	Switch         []float32 // [B,Carried] the switch that led to the state; empty after the first step, which none did
 	Weights        []float32 // [B,M] of the base systems; zeros after the first step
 }
 
-// Resize gives the belief its dimensions and reuses its memory. Without a switch, Switch is empty.
-func (b *Belief) Resize(n, nz, m int, switched bool) {
-	b.B, b.NZ, b.M = n, nz, m
+// Resize gives the belief the dimensions of a model and reuses its memory. Without a switch, Switch is empty.
+func (b *Belief) Resize(n int, d Dims, switched bool) {
+	b.B, b.NZ, b.M = n, d.NZ, d.M
+	nz, m := d.NZ, d.M
 	b.Z, b.Mean, b.Variance = resize(b.Z, n*nz), resize(b.Mean, n*nz), resize(b.Variance, n*nz)
 	b.Weights = resize(b.Weights, n*m)
-	b.Switch = resize(b.Switch, n*m)
+	b.Switch = resize(b.Switch, n*d.Carried())
 	if !switched {
 		b.Switch = b.Switch[:0]
 		clear(b.Weights)

@@ -22,6 +22,22 @@ func NewSystems(m, nz, nu int) Systems {
 	}
 }
 
+// Body returns the systems of the first of so many bodies, which have the same ones and stand one after another.
+func (s Systems) Body(bodies int) Systems {
+	if bodies == 1 {
+		return s
+	}
+	y := NewSystems(s.M/bodies, s.NZ/bodies, s.NU)
+	for row := range y.M * y.NZ {
+		from := row/y.NZ*s.NZ + row%y.NZ
+		copy(y.A[row*y.NZ:(row+1)*y.NZ], s.A[from*s.NZ:])
+		copy(y.Q[row*y.NZ:(row+1)*y.NZ], s.Q[from*s.NZ:])
+		copy(y.B[row*y.NU:(row+1)*y.NU], s.B[from*s.NU:])
+		y.Bias[row] = s.Bias[from]
+	}
+	return y
+}
+
 // Mix returns the system of the given weights: A [NZ,NZ], B [NZ,NU], bias [NZ] and Q [NZ,NZ].
 func (s Systems) Mix(weights []float64) Systems {
 	y := NewSystems(1, s.NZ, s.NU)
@@ -40,6 +56,18 @@ func (s Systems) Mix(weights []float64) Systems {
 type Systematic interface {
 	// Systems are the base systems, in the units of the model.
 	Systems() Systems
+}
+
+// Array is a named array of what a model was fitted to, in its units.
+type Array struct {
+	Part
+	Values []float64
+}
+
+// Tabular is a Forecaster that is more than its parameters and base systems. With its arrays another program computes
+// what it does.
+type Tabular interface {
+	Arrays() []Array
 }
 
 // Emitter is a Forecaster whose observations are decoded from the latent state alone.

@@ -63,6 +63,10 @@ func TestNewPlan_Lengths(t *testing.T) {
 	}{
 		{Quick, "ball/ball/kvae", 3140},
 		{Faithful, "ball/ball/kvae", 12500},
+		{Standard, "ball/ball/kvae", 3140},
+		{Standard, "table1/maze/kvae", 20000},
+		{Standard, "table1/reacher/categorical", 60000},
+		{Standard, "dt", 60000},
 		{Quick, "ball/ball/normal", 12000},
 		{Quick, "dt", 5000},
 		{Quick, "table1/maze/kvae", 10000},

@@ -45,6 +45,13 @@ func Write(dir, runsDir string, list []Run) error {
 		return err
 	}
 	d.Sections = append(d.Sections, training)
+	spread, err := overSeeds(runsDir, list)
+	if err != nil {
+		return err
+	}
+	if len(spread.Blocks) > 0 {
+		d.Sections = append(d.Sections, spread)
+	}
 	var numbers bytes.Buffer
 	w := csv.NewWriter(&numbers)
 	w.Write([]string{"run", "protocol", "metric", "value"}) // csv keeps the first error for Error
@@ -166,7 +173,11 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, fmt.Errorf("read what was measured: %w", err)
 		}
-		s.Blocks = append(s.Blocks, Paragraph("Protocol "+protocol+"."), Block{Verbatim: string(text)})
+		s.Blocks = append(s.Blocks, Paragraph("Protocol "+protocol+"."))
+		if verdict := verdictOf(string(text)); verdict != "" {
+			s.Blocks = append(s.Blocks, Paragraph(verdict))
+		}
+		s.Blocks = append(s.Blocks, Block{Verbatim: string(text)})
 	}
 	if len(tables) == 0 {
 		s.Blocks = append(s.Blocks, Paragraph("Nothing was measured."))
@@ -174,6 +185,16 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 	blocks, err := copied(figures, filepath.Join(folder, "figures"), name)
 	s.Blocks = append(s.Blocks, blocks...)
 	return s, err
+}
+
+// verdictOf is the line of a measurement that says in words what the model is worth; empty: it has none.
+func verdictOf(text string) string {
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "Verdict: ") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
 }
 
 // copied copies the figures of a run.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -196,16 +197,19 @@ func TestCheck_RefusesAnotherConfiguration(t *testing.T) {
 	}
 }
 
-func TestSpeed_LeavesNothingBehind(t *testing.T) {
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	s := studyOf(t.TempDir())
-	speed, err := s.Speed(t.Context(), trial(t, "a", "train.steps=100000"))
-	if err != nil || !(speed > 0) {
-		t.Errorf("speed %v, %v", speed, err)
+// TestCosts_OfSomeAreMeasured: what no time is left for counts as the mean of its environment, or of all.
+func TestCosts_OfSomeAreMeasured(t *testing.T) {
+	s := studyOf(t.TempDir(), trial(t, "a", "train.steps=1000"), trial(t, "b", "train.steps=1000", "seed=2"),
+		trial(t, "c", "train.steps=3000", "model.hidden=8"))
+	got, err := s.Costs(0)
+	if err != nil || got.Measured != 1 || got.Configurations != 2 {
+		t.Fatalf("%+v, %v", got, err)
 	}
-	if left, _ := os.ReadDir(temp); len(left) > 0 {
-		t.Errorf("%v is left", left)
+	if !(got.Seconds[0] > 0) || got.Seconds[1] != got.Seconds[0] || math.Abs(got.Seconds[2]/got.Seconds[0]-3) > 1e-9 {
+		t.Errorf("the trials take %v s", got.Seconds)
+	}
+	if all, err := s.Costs(time.Hour); err != nil || all.Measured != 2 || !(all.Seconds[2] > 0) {
+		t.Errorf("%+v, %v", all, err)
 	}
 }
 

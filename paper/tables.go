@@ -82,8 +82,11 @@ func (r *Results) ratios(env string) table {
 			"steps: compare ratios."},
 	}
 	if r.Plan.Size == Quick {
-		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 10,000 updates, the others 30,000: it "+
-			"gets no better by more.")
+		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 10,000 updates, the others 30,000: more "+
+			"do not improve it.")
+	}
+	if r.Plan.Size == Standard {
+		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 20,000 updates, the others 60,000.")
 	}
 	for i, k := range eval.Table1Horizons() {
 		t.columns = append(t.columns, column{
@@ -106,7 +109,7 @@ func (r *Results) errorsOf(env string) table {
 		name: "errors-" + env, caption: "Squared error, and the same over the predicted variance, " + env,
 		groups: r.of(Table1, env),
 		notes: []string{"Predictive mean of the rollouts after four observations, with true controls. Error over " +
-			"variance: 1 is right, more is too sure."},
+			"variance: 1 is ideal; above 1 the model is overconfident."},
 	}
 	for _, c := range []struct{ heading, metric string }{{"error", "error"}, {"over variance", "calibration"}} {
 		for _, k := range eval.Table1Horizons() {
@@ -227,7 +230,7 @@ func (r *Results) pixels(name, caption, metric string, published bool) table {
 }
 
 // pixelBound says what package ball measures in TestBound.
-const pixelBound = "Nobody who sees four images can expect fewer wrong pixels than 0.0069, 0.0095, 0.0134 and " +
+const pixelBound = "From four images, no prediction can expect fewer wrong pixels than 0.0069, 0.0095, 0.0134 and " +
 	"0.0170 in the next 1, 5, 10 and 15: a ball at its nearest pixel leaves its velocity open."
 
 // durations has a row for each model and duration.

@@ -3,10 +3,6 @@ package paper
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -69,44 +65,4 @@ func (s *Study) lead(ctx context.Context, r *lead.Reopened, show func(terminal.P
 	}
 	err = one.Train(ctx, r.Run, show)
 	return errors.Join(err, lead.End(r.Run, err), r.Run.Close())
-}
-
-// probe is how long a configuration is trained to find its speed, at least one step.
-const probe = time.Second
-
-// Speed trains a configuration for a short time, in a folder that it removes, and returns its updates per second with
-// one worker.
-func (s *Study) Speed(ctx context.Context, t Trial) (perSecond float64, err error) {
-	dir, err := os.MkdirTemp("", "switchyard-speed-")
-	if err != nil {
-		return 0, fmt.Errorf("measure the speed of %s: %w", t.Name, err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	short := *s
-	short.RunsDir = filepath.Join(dir, "runs")
-	r, err := short.open(t, store.Info{})
-	if err != nil {
-		return 0, err
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var began time.Time
-	var first uint64
-	// The first steps allocate: the clock starts after them.
-	err = short.lead(ctx, r, func(p terminal.Progress) {
-		switch {
-		case p.Step == 0:
-		case began.IsZero():
-			began, first = time.Now(), p.Step
-		case p.Step > first && time.Since(began) >= probe:
-			if perSecond == 0 {
-				perSecond = float64(p.Step-first) / time.Since(began).Seconds()
-			}
-			stop()
-		}
-	})
-	if errors.Is(err, coordinator.ErrInterrupted) && perSecond > 0 {
-		err = nil
-	}
-	return perSecond, err
 }

@@ -31,7 +31,7 @@ func (r *Results) Write(dir string, facts []Fact) error {
 	}
 	text := fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)
 	if n := r.countKept(); n > 0 {
-		text += fmt.Sprintf("; the numbers of %d were kept from earlier and not computed again", n)
+		text += fmt.Sprintf("; the numbers of %d come from earlier runs and were not computed again", n)
 	}
 	d.Facts = append(facts, Fact{Name: "runs", Text: text})
 	numbers, runList, err := r.csv()
@@ -64,7 +64,7 @@ func (r *Results) document(figures string) (*Document, error) {
 	d := &Document{
 		Title: "Switching Linear Dynamics for Variational Bayes Filtering, reproduced",
 		Lead: fmt.Sprintf("The tables, figures and claims of Becker-Ehmck, Peters and van der Smagt (ICML 2019), size %s. "+
-			"A claim holds when the means are ordered as it says and no model's range over the seeds lies within the other's. "+
+			"A claim holds if the means have the claimed order and no model's range over the seeds lies within the other's. "+
 			"With one seed, or at size smoke, where nothing is learned, it is undecided.", r.Plan.Size),
 		Sections: []Section{{Title: "Claims", Blocks: []Block{{Table: r.claims()}}}},
 	}

@@ -111,7 +111,7 @@ func (s *Service) enter(bytes int64) (leave func(), err error) {
 	defer s.mu.Unlock()
 	if s.reading >= s.limits.Waiting || s.readBytes+bytes > s.limits.Memory/4 {
 		s.metrics.refused.Add(1)
-		return nil, fmt.Errorf("%w: %d requests are under way already", ErrBusy, s.reading)
+		return nil, fmt.Errorf("%w: %d requests are already in progress", ErrBusy, s.reading)
 	}
 	s.reading++
 	s.readBytes += bytes

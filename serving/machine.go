@@ -84,14 +84,14 @@ func (m *machine) arrive(now time.Time, r *request) error {
 	case m.closed:
 		return ErrClosed
 	case m.under >= m.limits.Waiting:
-		return fmt.Errorf("%w: %d requests are under way already", ErrBusy, m.under)
+		return fmt.Errorf("%w: %d requests are already in progress", ErrBusy, m.under)
 	case bytes > m.limits.Memory/8:
-		return fmt.Errorf("%w: it takes %d MiB, at most %d are given to one request; send less at a time, or ask for fewer "+
+		return fmt.Errorf("%w: it needs %d MiB, at most %d are given to one request; send less at a time, or ask for fewer "+
 			"paths or steps", ErrTooLarge, bytes>>20, m.limits.Memory>>23)
 	case m.bytes+bytes > m.limits.Memory:
 		return fmt.Errorf("%w: states and requests take %d MiB of %d", ErrBusy, m.bytes>>20, m.limits.Memory>>20)
 	case m.work+work > queued*m.limits.Work:
-		return fmt.Errorf("%w: too many forecasts are under way", ErrBusy)
+		return fmt.Errorf("%w: too many forecasts are in progress", ErrBusy)
 	}
 	r.bytes, r.work = bytes, work
 	m.under++
@@ -153,7 +153,7 @@ func (m *machine) begin(now time.Time, r *request, c *client) error {
 			return err
 		}
 	}
-	r.working = &client{}
+	r.working = &client{state: trained.State{Of: r.client}, history: trained.Series{Of: r.client}}
 	if c != nil && !r.filter.Restart {
 		*r.working = *c
 	}

@@ -162,7 +162,7 @@ func (w *world) watch(do func()) {
 		if w.now.Sub(used[name]) < w.limits.Idle || len(w.lines[name]) > 0 {
 			w.t.Fatalf("client %s was dropped after %v with %d requests under way", name, w.now.Sub(used[name]), len(w.lines[name]))
 		}
-		w.sent[name] = append(w.sent[name], nil) // nothing of it is under way: this is its place in the order
+		w.sent[name] = append(w.sent[name], nil) // nothing of it is running: this is its place in the order
 	}
 	w.check()
 }
@@ -224,7 +224,7 @@ func (w *world) expect(name string, r *request, c *client) *client {
 	none := c == nil || len(c.history.Observations) == 0
 	switch {
 	case r.filter != nil:
-		next := &client{}
+		next := &client{history: trained.Series{Of: name}}
 		if c != nil && !r.filter.Restart {
 			*next = *c
 			next.history.Observations = slices.Clone(c.history.Observations)

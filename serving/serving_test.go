@@ -66,8 +66,9 @@ func observation(n int) string {
 // TestFilter_GoesOnFromRequestToRequest: one request of many observations, one for each, and many clients at a time whose
 // observations are filtered together have the same answers, up to rounding; a missing value is null.
 func TestFilter_GoesOnFromRequestToRequest(t *testing.T) {
-	for _, switching := range []string{"concrete", "normal", "deterministic", "categorical"} {
-		t.Run(switching, func(t *testing.T) { goesOn(t, TrainModel(t, "model.switching="+switching)) })
+	for _, switching := range []string{"concrete", "normal", "deterministic", "categorical", "categorical model.durations=3"} {
+		settings := strings.Fields("model.switching=" + switching)
+		t.Run(switching, func(t *testing.T) { goesOn(t, TrainModel(t, settings...)) })
 	}
 }
 

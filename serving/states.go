@@ -32,7 +32,7 @@ func (c *client) saved(name string) *ClientState {
 func (s *ClientState) client() *client {
 	return &client{
 		state: s.State.Clone(), steps: s.Steps,
-		history: trained.Series{Observations: missing(s.Observations), Controls: s.Controls},
+		history: trained.Series{Observations: missing(s.Observations), Controls: s.Controls, Of: s.State.Of},
 	}
 }
 

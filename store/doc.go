@@ -6,6 +6,8 @@
 //	runs/NAME/metrics.jsonl   one record per line; lines are only appended
 //	runs/NAME/checkpoints/    written by the coordinator, see package checkpoint
 //	runs/NAME/log.jsonl       written by the coordinator: every step with the hash of its parameters
+//	runs/NAME/magnitudes.json how large the values of gradient and parameters are, over the run
+//	runs/NAME/labels.json     tags and a note, written by people
 //	runs/NAME/figures/ tables/
 //
 // Only one process at a time holds a run; the lock ends with the process. The metrics of a run can be handed to

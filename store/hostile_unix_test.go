@@ -48,6 +48,12 @@ func TestHostileFiles(t *testing.T) {
 			if _, _, err := Config(dir, "a"); (err != nil) != (file == configFile) || err != nil && !errors.Is(err, ErrDamaged) {
 				t.Errorf("%s as %s: configuration: %v", what, file, err)
 			}
+			damages, err := Damages(dir, "a")
+			harmless := what == "nothing" && file != infoFile && file != configFile || file == infoFile+disk.Suffix ||
+				what == "a file without an end" && (file == metricsFile || file == lockFile)
+			if err != nil || harmless != (len(damages) == 0) || !harmless && damages[0].File != file {
+				t.Errorf("%s as %s: damaged are %+v, %v", what, file, damages, err)
+			}
 			endless := what != "nothing" && file == metricsFile
 			if err := ReadMetrics(dir, "a", func(Record) error { return nil }); (err != nil) != endless && what != "a file without an end" {
 				t.Errorf("%s as %s: metrics: %v", what, file, err)

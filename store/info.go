@@ -119,23 +119,28 @@ func (i *Info) renamed(folder string) {
 
 func readInfo(folder string) (Info, error) {
 	path := filepath.Join(folder, infoFile)
-	data, err := disk.ReadFile(path, maxInfo)
+	info, err := parseInfo(path)
 	if _, gone := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && errors.Is(gone, fs.ErrNotExist) {
 		return Info{}, fmt.Errorf("%w: %s: %w", ErrNotFound, folder, err) // it was removed a moment ago
 	}
-	var info Info
+	if err != nil {
+		return Info{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
+	}
+	info.Metrics.upgrade()
+	info.renamed(filepath.Base(folder))
+	return info, nil
+}
+
+// parseInfo reads run.json as it is.
+func parseInfo(path string) (info Info, err error) {
+	data, err := disk.ReadFile(path, maxInfo)
 	if err == nil {
 		err = json.Unmarshal(data, &info)
 	}
 	if err == nil {
 		err = info.check()
 	}
-	if err != nil {
-		return Info{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
-	}
-	info.Metrics.upgrade()
-	info.renamed(filepath.Base(folder))
-	return info, nil
+	return info, err
 }
 
 // check returns why this cannot be what a run wrote.

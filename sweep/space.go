@@ -216,7 +216,11 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 func (p *Parameter) categoricalFaults(check func(ok bool, at, hint, format string, args ...any)) {
 	check(len(p.Values) > 0, ".values", "", "the list of values is empty")
 	for i, v := range p.Values {
-		check(!slices.Contains(p.Values[:i], v), ".values", "keep one", "%s is listed twice", v)
+		at := slices.IndexFunc(p.Values[:i], func(other string) bool { return alike(other, v) })
+		if at >= 0 && p.Values[at] != v {
+			check(false, ".values", "keep one", "%s and %s are one number", p.Values[at], v)
+		}
+		check(at < 0 || p.Values[at] != v, ".values", "keep one", "%s is listed twice", v)
 	}
 	if p.Weights == nil {
 		return
@@ -229,6 +233,13 @@ func (p *Parameter) categoricalFaults(check func(ok bool, at, hint, format strin
 		sum += w
 	}
 	check(math.Abs(sum-1) < 1e-6, ".probabilities", "", "the probabilities add up to %g, not 1", sum)
+}
+
+// alike reports whether two values are the same text or the same number, as 1e-3 and 0.001.
+func alike(a, b string) bool {
+	x, err := strconv.ParseFloat(a, 64)
+	y, failed := strconv.ParseFloat(b, 64)
+	return a == b || err == nil && failed == nil && x == y
 }
 
 // digits is the precision of drawn numbers. It makes values readable, and equal on machines whose logarithms differ in

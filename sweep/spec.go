@@ -121,7 +121,7 @@ func (s *Spec) Faults() []Fault {
 		}
 	}
 	check(slices.Contains([]Method{Grid, Random, Sobol, TPE, List}, s.Method), "method",
-		"it takes grid, random, sobol, tpe or list",
+		"must be grid, random, sobol, tpe or list",
 		"%q is no method", s.Method)
 	check(s.Method == List || len(s.Parameters) > 0, "parameters", "",
 		"nothing to search: there is no parameter with more than one value")
@@ -153,7 +153,7 @@ func (s *Spec) Faults() []Fault {
 func (s *Spec) stopFaults(check func(ok bool, path, hint, format string, args ...any)) {
 	t := s.Stop
 	types := []StopType{NoStop, Halving, Hyperband, ASHA, MedianStop}
-	check(slices.Contains(types, t.Type), "early_terminate.type", "it takes none, halving, hyperband, asha or median",
+	check(slices.Contains(types, t.Type), "early_terminate.type", "must be none, halving, hyperband, asha or median",
 		"%q is no type", t.Type)
 	check(len(t.Rungs) > 0, "early_terminate", "", "there are no rungs")
 	for i := 1; i < len(t.Rungs); i++ {
@@ -162,7 +162,7 @@ func (s *Spec) stopFaults(check func(ok bool, path, hint, format string, args ..
 	}
 	check(len(t.Rungs) == 0 || t.Rungs[0] > 0, "early_terminate.rungs", "", "a rung at update 0 says nothing")
 	check(t.Cohort > 0, "early_terminate.cohort", "", "a cohort has at least one trial")
-	check(t.Type == NoStop || t.Type == MedianStop || t.Eta >= 2, "early_terminate.eta", "e.g. 3: one of three goes on",
+	check(t.Type == NoStop || t.Type == MedianStop || t.Eta >= 2, "early_terminate.eta", "e.g. 3: one of three continues",
 		"eta is %d, less than 2", t.Eta)
 	check(len(s.Metrics) < 2 || t.Type != MedianStop, "early_terminate.type", "use halving or asha",
 		"the median of several metrics is not defined")

@@ -27,9 +27,10 @@ type Answer struct {
 	Report []byte     // JSON in place of the arrays; nil: there is none
 	Figure *figure.Figure
 
-	Verdict []string // for the eye, above all tables
+	Verdict  []string // for the eye, above all tables
+	Warnings []string // of what the answer is not worth
 
-	Above eval.Table // for the eye, above Table; without rows: there is none
+	Above, Below eval.Table // for the eye, above and below Table; without rows: there is none
 }
 
 // Array is a named array, row-major: of numbers, or one of the other two.
@@ -38,7 +39,7 @@ type Array struct {
 	Shape  []int
 	Values []float64
 	Ints   []int64
-	Text   []string // of one dimension
+	Text   []string // of one dimension if there is no shape
 }
 
 // Endings are those of the files that Write writes.
@@ -70,7 +71,13 @@ func (a *Answer) WriteText(w io.Writer) error {
 			return fmt.Errorf("write table: %w", err)
 		}
 	}
-	return a.Table.WriteText(w)
+	if err := a.Table.WriteText(w); err != nil || len(a.Below.Rows) == 0 {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	return a.Below.WriteText(w)
 }
 
 // Write writes the answer in the format of a path's ending.
@@ -132,7 +139,7 @@ func (a *Answer) writeNPZ(w io.Writer) error {
 func (x Array) writeNPY(w io.Writer) error {
 	switch {
 	case x.Text != nil:
-		return npy.WriteStrings(w, x.Text)
+		return npy.WriteStrings(w, x.Text, x.Shape...)
 	case x.Ints != nil:
 		return errors.Join(npy.WriteHeader(w, npy.Int64, x.Shape), npy.WriteInts(w, x.Ints))
 	}
@@ -164,13 +171,8 @@ func (a *Answer) JSON() ([]byte, error) {
 		}
 		b.Write(name)
 		b.WriteByte(':')
-		if x.Text != nil {
-			text, err := json.Marshal(x.Text)
-			if err != nil {
-				return nil, err
-			}
-			b.Write(text)
-			continue
+		if x.Text != nil && x.Shape == nil {
+			x.Shape = []int{len(x.Text)}
 		}
 		at := 0
 		if err := x.nest(&b, 0, &at); err != nil {
@@ -185,9 +187,12 @@ func (a *Answer) JSON() ([]byte, error) {
 func (x Array) nest(b *bytes.Buffer, d int, at *int) error {
 	if d == len(x.Shape) {
 		var v any
-		if x.Ints != nil {
+		switch {
+		case x.Text != nil:
+			v = x.Text[*at]
+		case x.Ints != nil:
 			v = x.Ints[*at]
-		} else {
+		default:
 			v = number.Number(x.Values[*at])
 		}
 		*at++

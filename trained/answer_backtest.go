@@ -9,7 +9,9 @@ import (
 )
 
 // Backtest is the test of a model of recordings. Arrays are mae, rmse, mase and crps [predictors, horizon], coverage
-// [predictors, levels, horizon], levels and predictors, the model first. JSON is that of eval.
+// [predictors, levels, horizon], levels and predictors, the model first; of several recordings also recording, and
+// recording_mase, recording_persistence, recording_coverage80 and recording_mae [recordings, channels]. JSON is that of
+// eval.
 func Backtest(r eval.RecordedReport) (*Answer, error) {
 	a := &Answer{Above: r.ScoreTable(), Table: r.Table(), Rows: r.CurveTable()}
 	var err error
@@ -37,7 +39,28 @@ func Backtest(r eval.RecordedReport) (*Answer, error) {
 		{Name: "levels", Shape: []int{len(eval.Levels)}, Values: eval.Levels},
 		{Name: "predictors", Text: names},
 	}
+	if each := r.EachTable(false); len(each.Rows) > 0 {
+		a.Below = each
+		a.Arrays = append(a.Arrays, ofEach(r)...)
+	}
 	drawn := figure.Recorded(r)
 	a.Figure = &drawn
 	return a, nil
+}
+
+// ofEach are the scores of each recording.
+func ofEach(r eval.RecordedReport) []Array {
+	n := len(r.Each)
+	names := Array{Name: "recording"}
+	mase, last, held := Array{Name: "recording_mase"}, Array{Name: "recording_persistence"}, Array{
+		Name: "recording_coverage80",
+	}
+	mae := Array{Name: "recording_mae"}
+	for _, s := range r.Each {
+		names.Text = append(names.Text, s.Recording)
+		mase.Values, last.Values = append(mase.Values, s.MASE), append(last.Values, s.Persistence)
+		held.Values, mae.Values = append(held.Values, s.Coverage), append(mae.Values, s.MAE...)
+	}
+	mase.Shape, last.Shape, held.Shape, mae.Shape = []int{n}, []int{n}, []int{n}, []int{n, len(mae.Values) / n}
+	return []Array{names, mase, last, held, mae}
 }

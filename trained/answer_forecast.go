@@ -3,6 +3,7 @@ package trained
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
@@ -18,7 +19,7 @@ const (
 // mean [H,nx], quantiles [levels,H,nx] and levels, behind an axis of recordings if there are several.
 func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *Answer {
 	H, nx := len(list[0].Mean), len(list[0].Mean[0])
-	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
+	a := &Answer{Rows: headed(past)}
 	for _, name := range c.Observations {
 		a.Rows.Columns = append(a.Rows.Columns, name)
 		for _, level := range levels {
@@ -30,7 +31,11 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 	if len(levels) > 1 {
 		lines.Bands = fmt.Sprintf("%s %% of what is expected", percent(levels[len(levels)-1]-levels[0]))
 	}
+	called := labels(past)
 	for i, f := range list {
+		if far := f.far(past[i], c); far != "" {
+			a.Warnings = append(a.Warnings, far)
+		}
 		quantiles := make([][][]float64, len(levels))
 		for l, level := range levels {
 			quantiles[l] = f.Quantile(level)
@@ -38,7 +43,8 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 		all.add(i, "mean", f.Mean, H, nx)
 		all.cube(i, "quantiles", quantiles, H, nx)
 		for h := range H {
-			row := eval.Row{Name: past[i].Name, Values: []float64{float64(len(past[i].Observations) + h)}}
+			step := len(past[i].Observations) + h
+			row := eval.Row{Name: called[i], Values: []float64{float64(step)}}
 			for channel := range c.Observations {
 				row.Values = append(row.Values, f.Mean[h][channel])
 				for l := range levels {
@@ -46,11 +52,14 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 				}
 			}
 			a.Rows.Rows = append(a.Rows.Rows, row)
+			a.Rows.Marked = append(a.Rows.Marked, past[i].Times.Text(step))
 		}
 		lines.Columns = append(lines.Columns, fan(past[i], f.Mean, quantiles, c))
 	}
 	a.Arrays = append(all.arrays, Array{Name: "levels", Shape: []int{len(levels)}, Values: levels},
 		Array{Name: "names", Text: c.Observations})
+	a.Arrays = append(a.Arrays, timed(past, H, func(i int) int { return len(past[i].Observations) },
+		func(int) int { return H })...)
 	a.Table = forecastTable(past[0], list[0], c, levels)
 	if len(list) > 1 {
 		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("The first of %d recordings; --out has all.", len(list)))
@@ -106,13 +115,18 @@ func forecastTable(past Recording, f Forecast, c Columns, levels []float64) eval
 			t.Columns = append(t.Columns, percent(levels[0])+" %", percent(levels[len(levels)-1])+" %")
 		}
 	}
+	if past.Times != nil {
+		t.Corner = strings.Join(past.Times.Columns, " ")
+	}
 	for _, h := range shown(len(f.Mean)) {
 		row := eval.Row{Name: "+" + strconv.Itoa(h+1)}
+		if at := past.Times.Text(len(past.Observations) + h); at != nil {
+			row.Name = strings.Join(at, " ")
+		}
 		for i := range channels {
 			row.Values = append(row.Values, f.Mean[h][i])
 			if len(levels) > 1 {
-				m := f.At(h, i)
-				row.Values = append(row.Values, m.Quantile(levels[0]), m.Quantile(levels[len(levels)-1]))
+				row.Values = append(row.Values, f.quantile(h, i, levels[0]), f.quantile(h, i, levels[len(levels)-1]))
 			}
 		}
 		t.Rows = append(t.Rows, row)

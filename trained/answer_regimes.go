@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -12,15 +13,20 @@ import (
 
 // Segmentations are the regimes of recordings, how long they last and what follows what, and the base system of each.
 // Arrays are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q,
-// eigenvalues (real, imaginary), time_constants and periods, transitions [M,M] and regimes_used, their perplexity. If
-// every recording has labels, they are scored too: see agree.
+// eigenvalues (real, imaginary), time_constants and periods, transitions [M,M], system [M], the
+// base system of each regime, and regimes_used, their perplexity. If every recording has labels, they are scored too:
+// see agree. Each of several bodies counts as a recording.
 func Segmentations(of []Recording, list []Segmentation, systems []System, c Columns) *Answer {
+	of, list = apart(of, list)
 	m := len(list[0].Probability[0])
+	systems = inOrder(list[0].System, systems)
 	T, lengths := longest(of)
-	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step", "regime"}, probabilities(m)...)}}
+	a := &Answer{Rows: headed(of)}
+	a.Rows.Columns = slices.Concat(a.Rows.Columns, []string{"regime"}, probabilities(m))
 	all := stack{series: len(list)}
 	lines := figure.Timelines{Name: "segment", Caption: caption(of), Regimes: m}
 	var sequences [][]int
+	called := labels(of)
 	for i, s := range list {
 		all.add(i, "probability", s.Probability, T, m)
 		all.ints(i, "regime", s.Regime, T)
@@ -32,7 +38,7 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 		for t, k := range s.Regime {
 			regimes[t] = []float64{float64(k)}
 		}
-		a.states(of[i].Name, len(s.Regime), regimes, s.Probability)
+		a.states(called[i], of[i].Times, len(s.Regime), regimes, s.Probability)
 		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(of[i].Observations, j)})
@@ -40,9 +46,10 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 		lines.Columns = append(lines.Columns, line)
 	}
 	dwells, counts := eval.Dwells(sequences, m), eval.Transitions(sequences, m)
-	a.Arrays = append(all.finish(lengths), regimeArrays(dwells, counts, systems)...)
+	a.Arrays = slices.Concat(all.finish(lengths), regimeArrays(dwells, counts, systems),
+		[]Array{systemsOf(list[0].System, m)}, within(of))
 	a.Table = regimeTable(dwells, counts, systems, c)
-	a.use(dwells)
+	a.use(of, sequences, dwells)
 	stands := a.agree(of, sequences, m)
 	for i := range lines.Columns {
 		for _, label := range of[i].Truth {
@@ -54,6 +61,18 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn
+	}
+	return a
+}
+
+// systemsOf says which base system each regime is, from 0.
+func systemsOf(order []int, m int) Array {
+	a := Array{Name: "system", Shape: []int{m}}
+	for k := range m {
+		if order != nil {
+			k = order[k]
+		}
+		a.Ints = append(a.Ints, int64(k))
 	}
 	return a
 }
@@ -109,14 +128,7 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array
 // regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning
 // mode, and what follows it. The one with most of the time comes first. People count regimes from 1.
 func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Columns) eval.Table {
-	unit, name := c.DT, "time"
-	switch c.TimeUnit {
-	case "":
-	case "s", "min", "h":
-		name = c.TimeUnit
-	default:
-		name = c.TimeUnit + "s"
-	}
+	unit, name := c.DT, cmp.Or(c.timeUnits(), "time")
 	if unit == 0 {
 		unit, name = 1, "steps"
 	}

@@ -2,28 +2,24 @@ package trained
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// A regime is in use if it has at least inUse of the steps. One that has dominant of them leaves no segmentation.
-const inUse, dominant = 0.01, 0.95
+// dominant is the share of the steps of a regime that leaves no segmentation. Regimes that explain less than little are
+// no regimes of how the series moves.
+const dominant, little = 0.95, 0.05
 
-// use says how many regimes are in use, and adds regimes_used, the perplexity of their shares.
-func (a *Answer) use(dwells []eval.Dwell) {
+// use says how many regimes are in use and, of vectors, what they explain, and adds regimes_used, the perplexity of
+// their shares.
+func (a *Answer) use(of []Recording, regimes [][]int, dwells []eval.Dwell) {
 	var steps []float64
-	total, most, used := 0.0, 0.0, 0
 	for _, d := range dwells {
 		steps = append(steps, float64(d.Steps))
-		total += float64(d.Steps)
-		most = max(most, float64(d.Steps))
 	}
-	for _, n := range steps {
-		if n >= inUse*total {
-			used++
-		}
-	}
+	used, largest := eval.Used(steps)
 	a.Arrays = append(a.Arrays, scalar("regimes_used", eval.InUse(steps)))
 	if len(dwells) < 2 {
 		return
@@ -33,12 +29,39 @@ func (a *Answer) use(dwells []eval.Dwell) {
 		verb = "is"
 	}
 	line := fmt.Sprintf("%d of %d regimes %s in use; one holds %.0f %% of the time", used, len(dwells), verb,
-		100*most/total)
-	if most >= dominant*total {
+		100*largest)
+	if largest >= dominant {
 		line += ": this run does not divide the data. Train several seeds with model.switching=categorical, and take the " +
 			"one with the best bound (docs/models.md)"
 	}
 	a.Verdict = append(a.Verdict, line+".")
+	if line := a.explain(of, regimes, len(dwells)); used > 1 && largest < dominant && line != "" {
+		a.Verdict = append(a.Verdict, line)
+	}
+}
+
+// mostExplained is the largest number of channels that an autoregression is fitted to.
+const mostExplained = 64
+
+// explain says how much regimes explain of how series of few channels move, and adds explained.
+func (a *Answer) explain(of []Recording, regimes [][]int, m int) string {
+	if len(of[0].Observations[0]) > mostExplained {
+		return ""
+	}
+	var observations, controls [][][]float64
+	for _, r := range of {
+		observations, controls = append(observations, r.Observations), append(controls, r.Controls)
+	}
+	v := eval.Explained(observations, controls, regimes, m)
+	a.Arrays = append(a.Arrays, scalar("explained", v))
+	line := fmt.Sprintf("An autoregression for each regime has %.0f %% less error one step ahead than a single one", 100*v)
+	switch {
+	case math.IsNaN(v):
+		return ""
+	case v < little:
+		line += ": these regimes say next to nothing of how the series moves"
+	}
+	return line + "."
 }
 
 func labelled(of []Recording) bool {

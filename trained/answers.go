@@ -2,6 +2,7 @@ package trained
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
@@ -12,8 +13,9 @@ import (
 // Filtering is what a series tells about the latent state at each time step, along one path that is drawn from the
 // posterior.
 type Filtering struct {
-	Mean, SD [][]float64 // of the latent state
-	Weights  [][]float64 // of the base systems; zeros at the first step, because no system leads to it
+	Mean, SD [][]float64 // of the latent state; SD is NaN at the first step if the family only draws that state
+	Weights  [][]float64 // of the base systems; NaN at the first step, because no system leads to it
+	Regime   []int       // of the system that has most weight, as Segmentation counts them
 }
 
 // Filter infers the latent states of a series. The same seed gives the same path.
@@ -22,16 +24,25 @@ func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 	if err != nil {
 		return Filtering{}, err
 	}
+	if r, err = r.as(s); err != nil {
+		return Filtering{}, err
+	}
 	prefix, err := r.whole(f.(model.Forecaster), s)
 	if err != nil {
 		return Filtering{}, err
 	}
 	var answer model.Filtering
 	f.Filter(&answer, prefix, rng.New(seed, rng.Evaluation).At(0, 0, 0))
-	return Filtering{
-		Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ),
-		Weights: rows(answer.Switches, answer.M),
-	}, nil
+	weights := rows(answer.Switches, answer.M)
+	y := Filtering{
+		Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ), Weights: weights, Regime: r.leading(weights),
+	}
+	for _, first := range [][]float64{y.SD[0], y.Weights[0]} {
+		if !slices.ContainsFunc(first, func(v float64) bool { return v != 0 }) {
+			unknown(first) // as the online filter says it
+		}
+	}
+	return y, nil
 }
 
 // Smoothing is what a whole series tells about each of its time steps.
@@ -44,6 +55,9 @@ type Smoothing struct {
 func (r *Run) Smooth(s Series) (Smoothing, error) {
 	f, err := Ask(r, Smooths)
 	if err != nil {
+		return Smoothing{}, err
+	}
+	if r, err = r.as(s); err != nil {
 		return Smoothing{}, err
 	}
 	b, err := r.whole(f.(model.Forecaster), s)
@@ -66,18 +80,24 @@ func (r *Run) Smooth(s Series) (Smoothing, error) {
 // Segmentation is the regimes of a series.
 type Segmentation struct {
 	// Probability is [step][regime]; rows sum to 1. Row t is about the transition that leads to step t; the first row,
-	// to which none leads, is that of the second.
+	// to which none leads, is that of the second. Of a run with several bodies a row has the regimes of one body after
+	// another, and sums to their number.
 	Probability [][]float64
-	Regime      []int // the most likely one of each step
+	Regime      []int // the most likely one of each step, from 0; of several bodies that of the first
+	// System is the base system of each regime, as Run.Systems has them; nil: the same.
+	System []int
+	// Bodies are the regimes of each body, which all have the same ones; nil: there is one body.
+	Bodies []Segmentation
 }
 
-// segmentPaths is how many paths of the posterior a segmentation averages.
-const segmentPaths = 32
-
-// Segment divides a series into regimes. The same seed gives the same answer.
+// Segment divides a series into regimes, which are numbered by the time that each has in the training data, whatever
+// the series: the first is the largest. The same seed gives the same answer.
 func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
 	f, err := Ask(r, Segments)
 	if err != nil {
+		return Segmentation{}, err
+	}
+	if r, err = r.as(s); err != nil {
 		return Segmentation{}, err
 	}
 	b, err := r.whole(f.(model.Forecaster), s)
@@ -85,18 +105,41 @@ func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
 		return Segmentation{}, err
 	}
 	var answer model.Segmentation
-	f.Segment(&answer, b, segmentPaths, rng.New(seed, rng.Evaluation).At(0, 0, 0))
-	out := Segmentation{Probability: rows(answer.Probability, answer.M)}
-	for _, p := range out.Probability {
-		best := 0
-		for k, v := range p {
-			if v > p[best] {
-				best = k
-			}
+	f.Segment(&answer, b, eval.SegmentPaths, rng.New(seed, rng.Evaluation).At(0, 0, 0))
+	bodies := f.(model.Forecaster).Dims().Switches()
+	each := make([]Segmentation, bodies)
+	for k := range each {
+		each[k] = segmentation(rows(answer.Probability, answer.M), k, bodies, r.numbering())
+	}
+	if bodies == 1 {
+		return each[0], nil
+	}
+	out := Segmentation{System: each[0].System, Regime: each[0].Regime, Bodies: each}
+	for t := range each[0].Probability {
+		var row []float64
+		for _, body := range each {
+			row = append(row, body.Probability[t]...)
 		}
-		out.Regime = append(out.Regime, best)
+		out.Probability = append(out.Probability, row)
 	}
 	return out, nil
+}
+
+// segmentation is that of body k of so many, whose probabilities stand one after another, with regimes in an order.
+func segmentation(all [][]float64, k, bodies int, order []int) Segmentation {
+	out := Segmentation{System: order}
+	for _, row := range all {
+		n := len(row) / bodies
+		p := inOrder(order, row[k*n:(k+1)*n])
+		best := 0
+		for i, v := range p {
+			if v > p[best] {
+				best = i
+			}
+		}
+		out.Probability, out.Regime = append(out.Probability, p), append(out.Regime, best)
+	}
+	return out
 }
 
 // Simulation is a series that the model made up.
@@ -105,6 +148,7 @@ type Simulation struct {
 	Mean         [][]float64 // their means along the drawn states
 	States       [][]float64 // drawn latent states
 	Weights      [][]float64 // of the base systems; zeros at the first step
+	Regime       []int       // of the system that has most weight, as Segmentation counts them
 }
 
 // SimulateQuery asks for series that a model makes up.
@@ -115,6 +159,9 @@ type SimulateQuery struct {
 	// Before are observations that the series follow, in the units of the data; they matter to a run that was trained on
 	// differences. nil: the end of its own data, or zeros (of logarithms: ones) where those are not at hand.
 	Before [][]float64
+	// Of is the recording of training in whose scale the series are, where each has one of its own
+	// (env.normalise=recording); one that training did not see has that of Before.
+	Of string
 }
 
 // SimulateLike makes up a series for each recording, under its controls and cut to the shortest. The first has the
@@ -124,9 +171,19 @@ func (r *Run) SimulateLike(list []Recording, seed uint64) ([]Simulation, error) 
 	for _, r := range list {
 		steps = min(steps, len(r.Observations))
 	}
+	d, _, err := r.Sizes()
+	if err != nil {
+		return nil, err
+	}
+	if err := simulationFits(steps, len(list), d); err != nil {
+		return nil, err
+	}
 	var all []Simulation
 	for i, like := range list {
-		q := SimulateQuery{Steps: steps, Episodes: 1, Controls: like.Controls, Seed: seed + uint64(i)}
+		q := SimulateQuery{Steps: steps, Episodes: 1, Controls: like.Controls, Seed: seed + uint64(i), Of: like.Of}
+		if _, known := r.scale.Of(like.Of); !known {
+			q.Before = like.Observations
+		}
 		if q.Controls != nil {
 			q.Controls = q.Controls[:steps]
 		}
@@ -146,9 +203,18 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 		return nil, err
 	}
 	if q.Steps < 1 || q.Episodes < 1 {
-		return nil, fmt.Errorf("%w: %d episodes of %d steps; it takes at least one of each", ErrSeries, q.Episodes, q.Steps)
+		return nil, fmt.Errorf("%w: %d episodes of %d steps; at least one of each is needed", ErrSeries, q.Episodes, q.Steps)
 	}
 	d := f.(model.Forecaster).Dims()
+	if err := simulationFits(q.Steps, q.Episodes, d); err != nil {
+		return nil, err
+	}
+	if _, known := r.scale.Of(q.Of); !known && q.Before == nil {
+		return nil, fmt.Errorf("%w: each recording has a scale of its own, and training saw no recording %q", ErrSeries, q.Of)
+	}
+	if r, err = r.as(Series{Observations: q.Before, Of: q.Of}); err != nil {
+		return nil, err
+	}
 	controls, err := r.controls(d, q.Controls, q.Steps)
 	if err != nil {
 		return nil, err
@@ -161,7 +227,7 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 	}
 	before := q.Before
 	if before == nil && r.lag() > 0 {
-		before = r.origin(d.NX)
+		before = r.origin(d.NX, q.Of)
 	}
 	var a model.Sampling
 	f.Sample(&a, model.SampleQuery{
@@ -177,19 +243,21 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 			}
 			return one
 		}
+		weights := rows(of(a.Switches, a.M), a.M)
 		list[i] = Simulation{
 			Observations: r.undone(r.scaled(of(a.Draw, a.NX), a.NX), before),
 			Mean:         r.undone(r.scaled(of(a.Mean, a.NX), a.NX), before),
-			States:       rows(of(a.States, a.NZ), a.NZ), Weights: rows(of(a.Switches, a.M), a.M),
+			States:       rows(of(a.States, a.NZ), a.NZ), Weights: weights, Regime: r.leading(weights),
 		}
 	}
 	return list, nil
 }
 
-// origin is what a simulated series follows.
-func (r *Run) origin(width int) [][]float64 {
+// origin is what a simulated series follows: a recording of training, or the first one.
+func (r *Run) origin(width int, of string) [][]float64 {
 	if list, _, err := r.Recordings(); err == nil {
-		return Join(list)[0].Observations
+		list = Join(list)
+		return list[max(0, slices.IndexFunc(list, func(o Recording) bool { return o.Of == of }))].Observations
 	}
 	rows := make([][]float64, r.lag())
 	for t := range rows {
@@ -213,14 +281,15 @@ type System struct {
 	Modes []eval.Mode
 }
 
-// Systems are the base systems that the model mixes or switches between, one for each regime. dt is the time between
-// two steps; 0: times are in steps.
+// Systems are the base systems that the model mixes or switches between, as weights count them; Segmentation.System
+// says which regime each is. dt is the time between two steps; 0: times are in steps. Several bodies have them in
+// common: they are those of one, with the controls of the first.
 func (r *Run) Systems(dt float64) ([]System, error) {
 	f, err := Ask(r, Decomposes)
 	if err != nil {
 		return nil, err
 	}
-	s := f.Systems()
+	s := f.Systems().Body(f.(model.Forecaster).Dims().Switches())
 	var list []System
 	for k := range s.M {
 		weights := make([]float64, s.M)
@@ -279,6 +348,9 @@ type Linearization struct {
 func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, error) {
 	f, err := Ask(r, Decomposes)
 	if err != nil {
+		return nil, err
+	}
+	if r, err = r.as(s); err != nil {
 		return nil, err
 	}
 	states, err := r.Filter(s, seed)

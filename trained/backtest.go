@@ -1,10 +1,13 @@
 package trained
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Backtest predicts recordings from starts all along them (a rolling origin) and scores the model and the baselines:
@@ -28,7 +31,16 @@ func (r *Run) Backtest(data *files.Dataset, q eval.Question) (eval.RecordedRepor
 		if err := r.Fits(columnsOf(data)); err != nil {
 			return eval.RecordedReport{}, err
 		}
-		subject.Recordings = held(subject.Recordings, r.scale.Apply(data))
+		seen, err := subject.Seen()
+		if err != nil {
+			return eval.RecordedReport{}, err
+		}
+		data = named(data)
+		subject.Recordings = held(subject.Recordings, r.scale.For(data, seen), data)
+	}
+	subject.Fits = func(starts, horizon, samples int, bytes float64) error {
+		return fitsMemory(bytes, terminal.Count(horizon, "step")+" from "+terminal.Count(starts, "start")+" with "+
+			terminal.Count(samples, "path"), "a shorter --horizon or a larger --stride, or set eval.samples lower")
 	}
 	report, err := subject.Backtest()
 	if err != nil {
@@ -37,11 +49,22 @@ func (r *Run) Backtest(data *files.Dataset, q eval.Question) (eval.RecordedRepor
 	return report, nil
 }
 
+// Seen is how many steps Backtest sees of the run's own recordings before a prediction.
+func (r *Run) Seen(q eval.Question) (int, error) {
+	subject, err := r.subject(q)
+	if err != nil {
+		return 0, err
+	}
+	return subject.Seen()
+}
+
 // held are the training recordings of a run with other data as the test.
-func held(own *eval.Recordings, test *files.Dataset) *eval.Recordings {
+// What training did not see is scaled by what is seen before the first prediction, where each recording has a scale.
+func held(own *eval.Recordings, scale files.Normalisation, test *files.Dataset) *eval.Recordings {
 	set := *own.Set
 	set.Episodes = nil
-	all := &eval.Recordings{Set: &set, Scale: own.Scale}
+	all := &eval.Recordings{Set: &set, Scale: scale}
+	test = scale.Apply(test)
 	for _, i := range own.Split.Training {
 		all.Split.Training = append(all.Split.Training, len(set.Episodes))
 		set.Episodes = append(set.Episodes, own.Set.Episodes[i])
@@ -51,4 +74,16 @@ func held(own *eval.Recordings, test *files.Dataset) *eval.Recordings {
 		set.Episodes = append(set.Episodes, test.Episodes[i])
 	}
 	return all
+}
+
+// named is a data set whose recordings without a name have that of their place: their numbers are those of the run's
+// own.
+func named(data *files.Dataset) *files.Dataset {
+	all := *data
+	all.Episodes = slices.Clone(data.Episodes)
+	for i := range all.Episodes {
+		e := &all.Episodes[i]
+		e.Name = cmp.Or(e.Name, e.Source)
+	}
+	return &all
 }

@@ -22,7 +22,7 @@ type ExportOptions struct {
 // for each graph. Graphs take and give the units of the data. Not every family has graphs.
 func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	if o.Horizon < 0 {
-		return nil, fmt.Errorf("%w: a horizon of %d steps; it takes at least one", ErrSeries, o.Horizon)
+		return nil, fmt.Errorf("%w: a horizon of %d steps; at least one is needed", ErrSeries, o.Horizon)
 	}
 	if o.Horizon == 0 {
 		o.Horizon = r.Horizon()
@@ -69,26 +69,9 @@ func (r *Run) exported(horizon int) (export.Model, error) {
 	if e, ok := f.(model.Exporter); ok {
 		m.Warmup, m.Graphs = e.Warmup(), e.Graphs(horizon)
 	}
-	if s, ok := f.(model.Systematic); ok {
-		y := s.Systems()
-		for _, t := range []struct {
-			name  string
-			shape []int
-			of    []float64
-		}{
-			{"systems.A", []int{y.M, y.NZ, y.NZ}, y.A},
-			{"systems.B", []int{y.M, y.NZ, y.NU}, y.B},
-			{"systems.bias", []int{y.M, y.NZ}, y.Bias},
-			{"systems.Q", []int{y.M, y.NZ, y.NZ}, y.Q},
-		} {
-			values := make([]float32, len(t.of))
-			for i, v := range t.of {
-				values[i] = float32(v)
-			}
-			if len(values) > 0 {
-				m.Tensors = append(m.Tensors, export.Tensor{Name: t.name, Shape: t.shape, Values: values})
-			}
-		}
+	if l, ok := f.(model.Lagged); ok && m.Graphs == nil {
+		m.Warmup = l.Lags()
 	}
+	m.Tensors = append(m.Tensors, export.Fitted(f)...)
 	return m, nil
 }

@@ -49,16 +49,45 @@ func (f Forecast) At(step, channel int) eval.Mixture {
 
 // Quantile is the level's quantile of what will be observed, for each step and channel: of the mixture of a Gaussian
 // for each path. Where the paths have no deviation it is the smallest of their values such that at least this share of
-// the paths does not exceed it.
+// the paths does not exceed it. A single path without deviations has no quantiles: they are NaN.
 func (f Forecast) Quantile(level float64) [][]float64 {
 	q := make([][]float64, len(f.Mean))
 	for t := range q {
 		q[t] = make([]float64, len(f.Mean[t]))
 		for c := range q[t] {
-			q[t][c] = f.At(t, c).Quantile(level)
+			q[t][c] = f.quantile(t, c, level)
 		}
 	}
 	return q
+}
+
+func (f Forecast) quantile(step, channel int, level float64) float64 {
+	if len(f.Paths) == 1 && f.SD == nil {
+		return math.NaN()
+	}
+	return f.At(step, channel).Quantile(level)
+}
+
+// farAway is how many ranges of what was observed a forecast may lie outside of it before that is said.
+const farAway = 20
+
+// far says where the mean of a forecast leaves what was observed before it by many times its range; empty: nowhere.
+func (f Forecast) far(past Recording, c Columns) string {
+	for channel, name := range c.Observations {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, v := range column(past.Observations, channel) {
+			if !math.IsNaN(v) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		for h, row := range f.Mean {
+			if off := max(low-row[channel], row[channel]-high) / (high - low); high > low && off > farAway {
+				return fmt.Sprintf("%s: %s after %d steps is off what was observed by %.0f times its range: the model is "+
+					"unstable, or trained too little", past.Name, name, h+1, off)
+			}
+		}
+	}
+	return ""
 }
 
 // Forecast filters a series and predicts what follows it.
@@ -67,8 +96,11 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	if err != nil {
 		return Forecast{}, err
 	}
+	if r, err = r.as(s); err != nil {
+		return Forecast{}, err
+	}
 	if q.Horizon < 1 || q.Samples < 0 {
-		return Forecast{}, fmt.Errorf("%w: a horizon of %d steps with %d samples; it takes at least one step", ErrSeries,
+		return Forecast{}, fmt.Errorf("%w: a horizon of %d steps with %d samples; at least one step is needed", ErrSeries,
 			q.Horizon, q.Samples)
 	}
 	if q.Samples == 0 {

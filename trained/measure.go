@@ -78,8 +78,10 @@ func fits(p eval.Protocol, q eval.Question) error {
 		return config.Usagef("--all-starts: protocol %s predicts from one start in each episode", p.Name)
 	case q.Episodes > 0 && p.Episodes == 0:
 		return config.Usagef("--episodes: protocol %s measures the trajectories that training had", p.Name)
+	case q.Truth != "" && !p.Labelled:
+		return config.Usagef("--truth: protocol %s does not compare with true regimes", p.Name)
 	case q.Prefix > 0 && !p.Prefixed:
-		return config.Usagef("--prefix: protocol %s does not predict from a prefix of its own", p.Name)
+		return config.Usagef("--prefix: protocol %s chooses its own prefix", p.Name)
 	}
 	return nil
 }
@@ -96,6 +98,9 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 		return nil, err
 	}
 	found, err := p.Run(subject)
+	if errors.Is(err, eval.ErrUnlabelled) {
+		err = config.Hint(fmt.Errorf("%w: %w", ErrUnable, err), "name the column that holds them: --truth COLUMN")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
@@ -109,6 +114,9 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 	}
 	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(subject.Recordings, tables)); err != nil {
 		return nil, err
+	}
+	if p.UsualFor(r.config.Env.Kind) && variant(p, q) == "" {
+		r.judge(&found)
 	}
 	e := &Evaluation{}
 	if picture, ok := figure.Of(found, r.env); ok {
@@ -156,6 +164,11 @@ func (r *Run) subject(q eval.Question) (eval.Subject, error) {
 	if err != nil {
 		return eval.Subject{}, err
 	}
+	if q.Truth != "" {
+		if own, err = r.labelled(own, q.Truth); err != nil {
+			return eval.Subject{}, err
+		}
+	}
 	c := r.config
 	length := c.Env.Length
 	if r.env == nil { // recordings are of many lengths; the model was trained on windows
@@ -199,6 +212,15 @@ func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) err
 	data, err := json.Marshal(found.Report)
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
+	}
+	if len(found.Each.Rows) > 0 {
+		var each bytes.Buffer
+		if err := found.Each.WriteCSV(&each); err != nil {
+			return err
+		}
+		if err := store.WriteFile(filepath.Join(dir, stem+"_each.csv"), each.Bytes()); err != nil {
+			return err
+		}
 	}
 	e.Table, e.Report, e.Numbers = text.Bytes(), append(data, '\n'), found.Report.Numbers()
 	return errors.Join(

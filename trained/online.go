@@ -28,6 +28,8 @@ type Online struct {
 // State is what an Online knows of one series.
 type State struct {
 	Steps int // observations so far
+	// Of is the recording of training whose scale the series has, where each has one of its own.
+	Of string
 
 	Mean, SD []float64 // of the latent state, given the state before; the first has no SD: NaN
 	Weights  []float64 // of the base systems; NaN at the first observation
@@ -56,6 +58,7 @@ func (s *State) Clone() State {
 // storedState is a State in JSON.
 type storedState struct {
 	Steps                             int
+	Of                                string `json:",omitempty"`
 	Mean, SD, Weights                 []number.Number
 	Expected, Noise                   []number.Number
 	Past                              [][]number.Number
@@ -66,7 +69,7 @@ type storedState struct {
 // MarshalJSON writes all that a filter goes on from.
 func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedState{
-		s.Steps, number.List(s.Mean), number.List(s.SD), number.List(s.Weights), number.List(s.Expected),
+		s.Steps, s.Of, number.List(s.Mean), number.List(s.SD), number.List(s.Weights), number.List(s.Expected),
 		number.List(s.Noise), number.Table(s.past), s.first.T, number.List32(s.first.Observations),
 		number.List32(s.first.Controls), number.List32(s.z), number.List32(s.switched),
 	})
@@ -79,7 +82,7 @@ func (s *State) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("read a state: %w", err)
 	}
 	*s = State{
-		Steps: t.Steps, Mean: number.Floats(t.Mean), SD: number.Floats(t.SD), Weights: number.Floats(t.Weights),
+		Steps: t.Steps, Of: t.Of, Mean: number.Floats(t.Mean), SD: number.Floats(t.SD), Weights: number.Floats(t.Weights),
 		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: number.Floats32(t.Z),
 	}
 	if len(t.Switched) > 0 { // nil until a switch led to the state
@@ -98,8 +101,8 @@ func (o *Online) Check(s *State) error {
 	d := o.dims
 	begun := s.Steps > 0
 	fits := s.Steps >= 0 && (!begun || len(s.z) == d.NZ && len(s.Mean) == d.NZ) &&
-		(len(s.switched) == 0 || len(s.switched) == d.M) && s.first.T >= 0 && len(s.first.Observations) == s.first.T*d.NX &&
-		len(s.first.Controls) == s.first.T*d.NU
+		(len(s.switched) == 0 || len(s.switched) == d.Carried()) && s.first.T >= 0 &&
+		len(s.first.Observations) == s.first.T*d.NX && len(s.first.Controls) == s.first.T*d.NU
 	for _, row := range s.past {
 		fits = fits && len(row) == d.NX
 	}
@@ -152,11 +155,11 @@ func (o *Online) Step(states []*State, next []Observation) error {
 	if len(together) == 0 {
 		return nil
 	}
-	o.from.Resize(len(together), d.NZ, d.M, true)
+	o.from.Resize(len(together), d, true)
 	o.batch.Resize(1, len(together), d.NX, d.NU)
 	for row, i := range together {
 		copy(o.from.Z[row*d.NZ:], states[i].z)
-		copy(o.from.Switch[row*d.M:], states[i].switched)
+		copy(o.from.Switch[row*d.Carried():], states[i].switched)
 		copy(o.batch.Observations[row*d.NX:], o.x[i*d.NX:(i+1)*d.NX])
 		copy(o.batch.Controls[row*d.NU:], o.u[i*d.NU:(i+1)*d.NU])
 	}
@@ -167,6 +170,15 @@ func (o *Online) Step(states []*State, next []Observation) error {
 		o.keep(states[i], row)
 	}
 	return nil
+}
+
+// as is the run with the scale of a series, which comes one observation at a time: it has to be one of training.
+func (o *Online) as(s *State) (*Run, error) {
+	if _, known := o.run.scale.Of(s.Of); !known {
+		return nil, fmt.Errorf("%w: each recording has a scale of its own, and training saw no recording %q: the series "+
+			"(the client) has to bear the id of one", ErrSeries, s.Of)
+	}
+	return o.run.as(Series{Of: s.Of})
 }
 
 // scale writes an observation in the units of the model.
@@ -186,7 +198,11 @@ func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 		}
 		s.past, values = past, changed[len(changed)-1]
 	}
-	if err := flatten(x, [][]float64{values}, o.dims.NX, o.run.scale.Observations, "observations"); err != nil {
+	own, err := o.as(s)
+	if err != nil {
+		return err
+	}
+	if err := flatten(x, [][]float64{values}, o.dims.NX, own.scale.Observations, "observations"); err != nil {
 		return err
 	}
 	return flatten(u, [][]float64{n.Controls}, o.dims.NU, o.run.scale.Controls, "controls")
@@ -252,7 +268,7 @@ func (o *Online) keep(s *State, row int) {
 	s.Steps++
 	s.z = append(s.z[:0], o.to.Z[row*d.NZ:(row+1)*d.NZ]...)
 	if len(o.to.Switch) > 0 {
-		s.switched = append(s.switched[:0], o.to.Switch[row*d.M:(row+1)*d.M]...)
+		s.switched = append(s.switched[:0], o.to.Switch[row*d.Carried():(row+1)*d.Carried()]...)
 	}
 	s.Mean, s.SD, s.Weights = grow(s.Mean, d.NZ), grow(s.SD, d.NZ), grow(s.Weights, d.M)
 	for i := range d.NZ {
@@ -265,8 +281,12 @@ func (o *Online) keep(s *State, row int) {
 		unknown(s.SD)
 		unknown(s.Weights)
 	}
-	s.Expected = o.run.scaled(o.mean[row*d.NX:(row+1)*d.NX], d.NX)[0]
-	s.Noise = o.run.deviations(o.sd[row*d.NX:(row+1)*d.NX], d.NX)[0]
+	own, err := o.as(s)
+	if err != nil {
+		return // scale said so
+	}
+	s.Expected = own.scaled(o.mean[row*d.NX:(row+1)*d.NX], d.NX)[0]
+	s.Noise = own.deviations(o.sd[row*d.NX:(row+1)*d.NX], d.NX)[0]
 	if !o.run.transforms() {
 		return
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval/figure"
+	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -21,7 +22,7 @@ type Portrait struct {
 	Channels []string    `json:"channels"`
 	Fan      *Fan        `json:"fan,omitempty"`
 	Raster   [][]float64 `json:"raster,omitempty"`  // probability of each regime at each step
-	Systems  [][]Mode    `json:"systems,omitempty"` // eigenvalues of the base systems
+	Systems  [][]Mode    `json:"systems,omitempty"` // eigenvalues of the base systems, by regime
 	Colours  []string    `json:"colours,omitempty"` // of the regimes, as on figures
 	States   *States     `json:"portrait,omitempty"`
 	Strip    *Strip      `json:"strip,omitempty"`
@@ -77,7 +78,7 @@ func (r *Run) Portrait() (*Portrait, error) {
 	}
 	T := min(len(of.Observations), portraitSteps)
 	begin := len(of.Observations) - T // what is held out is at the end
-	series := Series{Observations: of.Observations[begin:]}
+	series := Series{Observations: of.Observations[begin:], Of: of.Of}
 	if of.Controls != nil {
 		series.Controls = of.Controls[begin:]
 	}
@@ -98,7 +99,7 @@ func (r *Run) Portrait() (*Portrait, error) {
 		p.Raster, regime = segments.Probability, segments.Regime
 	}
 	systems, systemsErr := r.Systems(c.DT)
-	for _, s := range systems {
+	for _, s := range inOrder(segments.System, systems) {
 		list := []Mode{}
 		for _, m := range s.Modes {
 			list = append(list, Mode{m.Real, m.Imaginary})
@@ -159,7 +160,7 @@ func (r *Run) unseen() (Recording, Columns, [3]int, error) {
 		return Recording{}, Columns{}, [3]int{}, fmt.Errorf("simulate an episode: %w", err)
 	}
 	list, columns := RecordingsOf(d)
-	list[0].Name = "an episode of " + c.Env.Kind + " that is simulated anew"
+	list[0].Name = "an episode of " + c.Env.Kind + " simulated for this page"
 	return list[0], columns, d.Image, nil
 }
 
@@ -167,7 +168,7 @@ func (r *Run) unseen() (Recording, Columns, [3]int, error) {
 func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error {
 	T := len(s.Observations)
 	begin := T - horizon
-	past, q := Series{Observations: s.Observations[:begin]}, Query{Horizon: horizon, Samples: portraitSamples}
+	past, q := Series{Observations: s.Observations[:begin], Of: s.Of}, Query{Horizon: horizon, Samples: portraitSamples}
 	if s.Controls != nil {
 		past.Controls, q.Controls = s.Controls[:begin], s.Controls[begin:]
 	}
@@ -199,8 +200,8 @@ func strip(truth, mean [][]float64, begin int, image [3]int) *Strip {
 	return s
 }
 
-// mainDirections projects states on the two eigenvectors of their covariance that have the greatest eigenvalues, which
-// power iteration finds. It is nil for fewer than two steps, or states that are not finite.
+// mainDirections projects states on the two eigenvectors of their covariance that have the greatest eigenvalues. It is
+// nil for fewer than two steps, or states that are not finite.
 func mainDirections(states [][]float64, regime []int) *States {
 	T := len(states)
 	if T < 2 || len(states[0]) == 0 {
@@ -216,71 +217,30 @@ func mainDirections(states [][]float64, regime []int) *States {
 			mean[i] += v / float64(T)
 		}
 	}
-	rest := make([][]float64, T)
-	total := 0.0
-	for t, z := range states {
-		rest[t] = make([]float64, n)
+	covariance, rest := make([]float64, n*n), make([]float64, n)
+	for _, z := range states {
 		for i, v := range z {
-			rest[t][i] = v - mean[i]
-			total += rest[t][i] * rest[t][i]
+			rest[i] = v - mean[i]
 		}
+		matrix.AddOuter(covariance, 1, rest)
 	}
-	s := &States{Regime: regime}
-	kept := 0.0
-	for k := range 2 {
-		along := mainDirection(rest)
-		for _, v := range along {
-			kept += v * v
+	matrix.Mirror(covariance, n)
+	values, vectors := matrix.Eigen(covariance, n)
+	s := &States{X: make([]float64, T), Y: make([]float64, T), Regime: regime}
+	kept, total := 0.0, 0.0
+	for k, along := range [][]float64{s.X, s.Y}[:min(2, n)] {
+		axis := vectors[k*n:][:n]
+		sign := math.Copysign(1, axis[0]) // so that the picture does not turn round from checkpoint to checkpoint
+		for t, z := range states {
+			along[t] = sign * (matrix.Dot(z, axis) - matrix.Dot(mean, axis))
 		}
-		if k == 0 {
-			s.X = along
-		} else {
-			s.Y = along
-		}
+		kept += values[k]
+	}
+	for _, v := range values {
+		total += v
 	}
 	if total > 0 {
 		s.Share = kept / total
 	}
 	return s
-}
-
-// mainDirection projects rows on their main direction, and takes it out of them.
-func mainDirection(rows [][]float64) []float64 {
-	n := len(rows[0])
-	v := make([]float64, n)
-	for i := range v {
-		v[i] = 1 + float64(i)/float64(n) // not orthogonal to the main direction, but for odd cases
-	}
-	along := make([]float64, len(rows))
-	for range 60 {
-		next := make([]float64, n)
-		for t, row := range rows {
-			along[t] = dot(row, v)
-			for i := range next {
-				next[i] += along[t] * row[i]
-			}
-		}
-		length := math.Sqrt(dot(next, next))
-		if length == 0 {
-			break
-		}
-		for i := range v {
-			v[i] = next[i] / length
-		}
-	}
-	for t, row := range rows {
-		along[t] = dot(row, v)
-		for i := range row {
-			row[i] -= along[t] * v[i]
-		}
-	}
-	return along
-}
-
-func dot(a, b []float64) float64 {
-	sum := 0.0
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
 }

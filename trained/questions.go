@@ -24,7 +24,17 @@ func each[A any](list []Recording, ask func(s Series) (A, error)) ([]A, error) {
 
 // ForecastAll predicts what follows each recording. levels are those of the quantiles, in ascending order.
 func (r *Run) ForecastAll(list []Recording, c Columns, q Query, levels []float64) (*Answer, error) {
-	answers, err := each(list, func(s Series) (Forecast, error) { return r.Forecast(s, q) })
+	if err := r.forecastFits(len(list), q); err != nil {
+		return nil, err
+	}
+	i := -1
+	answers, err := each(list, func(s Series) (Forecast, error) {
+		one := q
+		if i++; list[i].Coming != nil {
+			one.Controls = list[i].Coming
+		}
+		return r.Forecast(s, one)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +70,28 @@ func (r *Run) SegmentAll(list []Recording, c Columns, seed uint64) (*Answer, err
 		return nil, err
 	}
 	return Segmentations(list, answers, systems, c), nil
+}
+
+// apart has a recording and a segmentation for each body of each recording. Regimes that hold for one body are not
+// scored against labels of all.
+func apart(of []Recording, list []Segmentation) ([]Recording, []Segmentation) {
+	var bodies []Recording
+	var regimes []Segmentation
+	for i, s := range list {
+		if s.Bodies == nil {
+			return of, list
+		}
+		for k, body := range s.Bodies {
+			one := of[i]
+			one.Name = fmt.Sprintf("%s, body %d", one.Name, k+1)
+			one.Truth = nil
+			if one.ID != "" {
+				one.ID = fmt.Sprintf("%s, body %d", one.ID, k+1)
+			}
+			bodies, regimes = append(bodies, one), append(regimes, body)
+		}
+	}
+	return bodies, regimes
 }
 
 // LinearizeAll gives the linear system at each step of recordings. The same seed gives the same answer.

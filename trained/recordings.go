@@ -9,7 +9,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // Recordings are the data that a run on own data was trained and tested with, read again from its files. It returns
@@ -24,8 +26,8 @@ func (r *Run) Recordings() ([]Recording, Columns, error) {
 			r.config.Env.Kind)
 	}
 	list, columns := RecordingsOf(data.Scale.Invert(data.Set))
-	for i := range data.Set.Episodes {
-		list[i].continues = data.Set.Episodes[i].Continues
+	for i, name := range data.Set.Recordings() {
+		list[i].continues, list[i].Of = data.Set.Episodes[i].Continues, name
 	}
 	for _, part := range []files.Part{files.Training, files.Validation, files.Test} {
 		for _, i := range data.Split.Of(part) {
@@ -66,8 +68,26 @@ type Selection struct {
 // parts are the words of Selection.Part.
 var parts = map[string]files.Part{"training": files.Training, "validation": files.Validation, "test": files.Test}
 
-// Select reads what a question is about, in the units of the data. It returns ErrUnable where a run on a simulator is
-// asked about its own data, and config.ErrUsage for a part that there is none of.
+// episodes is how many test episodes of a simulator a question is about.
+const episodes = 10
+
+// simulated are test episodes of a run on a simulator, which training never saw.
+func (r *Run) simulated() ([]Recording, Columns, error) {
+	// Another stream than that of the training episodes, which begin at the seed of the run.
+	d, err := files.Generate(r.env, rng.New(r.config.Seed, rng.Evaluation), episodes, r.config.Env.Length)
+	if err != nil {
+		return nil, Columns{}, fmt.Errorf("simulate test episodes: %w", err)
+	}
+	list, columns := RecordingsOf(d)
+	for i := range list {
+		list[i].Part = files.Test
+		list[i].Name = fmt.Sprintf("test episode %d of %s", i+1, r.config.Env.Kind)
+	}
+	return list, columns, nil
+}
+
+// Select reads what a question is about, in the units of the data: files, the run's own recordings, or test episodes of
+// its simulator. It returns config.ErrUsage for a part that does not exist.
 func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 	if len(s.Files) > 0 {
 		if s.Part != "" {
@@ -80,8 +100,12 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 		list, columns := RecordingsOf(d)
 		return list, columns, r.Fits(columns)
 	}
-	list, columns, err := r.Recordings()
-	if err == nil && s.How.Truth != "" {
+	own := r.Recordings
+	if r.env != nil {
+		own = r.simulated
+	}
+	list, columns, err := own()
+	if err == nil && s.How.Truth != "" && r.env == nil {
 		err = r.label(list, s.How.Truth)
 	}
 	if err != nil || s.Part == "" {
@@ -89,7 +113,7 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 	}
 	part, ok := parts[s.Part]
 	if !ok {
-		return nil, columns, config.Usagef("--part %s: it takes training, validation or test", s.Part)
+		return nil, columns, config.Usagef("--part %s: must be training, validation or test", s.Part)
 	}
 	list = slices.DeleteFunc(list, func(r Recording) bool { return r.Part != part })
 	if len(list) == 0 {
@@ -108,6 +132,25 @@ func (r *Run) label(list []Recording, column string) error {
 		list[i].Truth = whole(modes[i])
 	}
 	return nil
+}
+
+// labelled are the run's own data with the labels of a column.
+func (r *Run) labelled(own *eval.Recordings, column string) (*eval.Recordings, error) {
+	if own == nil {
+		return nil, config.Usagef("--truth %s: env.kind=%s is simulated, and has its own true regimes or none", column,
+			r.config.Env.Kind)
+	}
+	modes, err := job.Modes(r.config, column)
+	if err != nil {
+		return nil, err
+	}
+	set, labelled := *own.Set, *own
+	set.Episodes = slices.Clone(set.Episodes)
+	for i := range set.Episodes {
+		set.Episodes[i].Modes = modes[i]
+	}
+	labelled.Set = &set
+	return &labelled, nil
 }
 
 // Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
@@ -137,10 +180,14 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	var list []Recording
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
-		r := Recording{Name: e.Source, Part: e.Part, Truth: whole(e.Modes), Series: Series{
-			Observations: rows(e.Observations, d.Spec.Observation),
-			Controls:     rows(e.Controls, d.Spec.Control),
-		}}
+		r := Recording{
+			Name: e.Source, ID: e.Name, IDColumn: d.IDName, Times: e.Times, Part: e.Part, Truth: whole(e.Modes),
+			Series: Series{
+				Of:           e.Name,
+				Observations: rows(e.Observations, d.Spec.Observation),
+				Controls:     rows(e.Controls, d.Spec.Control),
+			},
+		}
 		for j, v := range e.Levels { // with all digits, before transforms
 			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = v
 		}

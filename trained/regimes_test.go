@@ -1,9 +1,11 @@
 package trained_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -47,5 +49,29 @@ func TestSegmentations_CountRegimes(t *testing.T) {
 	}
 	if first := answer.Rows.Rows[0].Values[1]; first != 2 {
 		t.Errorf("the file has regime %v", first)
+	}
+}
+
+// What is said of a regime is about its base system.
+func TestSegmentations_HaveTheSystemsOfTheirRegimes(t *testing.T) {
+	of := []trained.Recording{{Series: trained.Series{Observations: [][]float64{{1}, {2}, {3}}}}}
+	var systems []trained.System
+	for _, a := range []float64{0.1, 0.2, 0.3} {
+		systems = append(systems, trained.System{
+			A: [][]float64{{a}}, Bias: []float64{0}, Q: [][]float64{{1}}, Modes: []eval.Mode{{Real: a, Modulus: a}},
+		})
+	}
+	answer := trained.Segmentations(of, []trained.Segmentation{{
+		Regime: []int{0, 0, 1}, Probability: [][]float64{{1, 0, 0}, {1, 0, 0}, {0, 1, 0}}, System: []int{2, 0, 1},
+	}}, systems, trained.Columns{})
+	found := arrays(answer)
+	if got := found["A"].Values; !slices.Equal(got, []float64{0.3, 0.1, 0.2}) {
+		t.Errorf("A is %v", got)
+	}
+	if got := found["system"].Ints; !slices.Equal(got, []int64{2, 0, 1}) {
+		t.Errorf("system is %v", got)
+	}
+	if row := answer.Table.Rows[0]; row.Name != "1" || row.Values[4] != 0.3 {
+		t.Errorf("the first row is %v", row)
 	}
 }

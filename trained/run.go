@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs"
@@ -29,6 +30,7 @@ type Run struct {
 	env        envs.Env            // nil: the data are recorded
 	scale      files.Normalisation // from the units of recorded data to those of the model; zero: the units are the same
 	own        *eval.Recordings    // the data of a run on recordings; nil until they are read
+	numbering  func() []int        // of the regimes, computed once; see numbers
 }
 
 // ErrSeries is returned for a series that does not fit the model.
@@ -63,6 +65,7 @@ func OpenAt(folder, which string, r *config.Registry) (*Run, error) {
 // Of is OpenAt for a run whose configuration the caller has read. Every question to a run begins here.
 func Of(c config.Config, folder, which string) (*Run, error) {
 	r := &Run{folder: folder, config: c}
+	r.numbering = sync.OnceValue(r.numbers)
 	if err := r.open(which); err != nil {
 		return nil, fmt.Errorf("open %s: %w", folder, err)
 	}

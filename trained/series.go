@@ -2,7 +2,9 @@ package trained
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/model"
@@ -15,13 +17,44 @@ type Series struct {
 	Observations [][]float64
 	// Controls[t] acts between step t−1 and step t; the first row has no effect. Nil for a model without controls.
 	Controls [][]float64
+	// Of is the recording of training whose scale the series has, where each has one of its own
+	// (env.normalise=recording). A series of another one is scaled by what is given of it.
+	Of string
 }
+
+// as is the run with the scale of a series.
+func (r *Run) as(s Series) (*Run, error) {
+	if r.scale.Recordings == nil {
+		return r, nil
+	}
+	own := *r
+	var known bool
+	if own.scale, known = r.scale.Of(s.Of); known {
+		return &own, nil
+	}
+	observed, err := r.transformed(s.Observations)
+	if err != nil {
+		return nil, err
+	}
+	own.scale = r.scale.OfRows(observed)
+	return &own, nil
+}
+
+// Scaled are the recordings of training where each has a scale of its own, in order; nil: all have the same.
+func (r *Run) Scaled() []string { return slices.Sorted(maps.Keys(r.scale.Recordings)) }
 
 // Recording is a series with its place in the data.
 type Recording struct {
 	Series
-	Name string     // where it was read from
-	Part files.Part // of the split of the run that it belongs to
+	Name string // where it was read from
+	// ID is what the files call it, and Times are those of its steps, in the form of the files; empty and nil: there are
+	// none.
+	ID       string
+	IDColumn string // that has the ids; empty: there is none
+	Times    *files.Times
+	// Coming are the controls of the steps that follow it; nil: those of the question.
+	Coming [][]float64
+	Part   files.Part // of the split of the run that it belongs to
 	// Truth is the true regime of each step, where the data say it; nil: unknown.
 	Truth []int
 
@@ -34,6 +67,15 @@ type Columns struct {
 	DT                     float64 // time between two steps; 0: unknown
 	// of DT, where the files have dates: s, min, h, day, business day, month or year; empty: unknown
 	TimeUnit string
+}
+
+// timeUnits is the unit of time in the plural, as tables name it; empty: it is not known.
+func (c Columns) timeUnits() string {
+	switch c.TimeUnit {
+	case "", "s", "min", "h":
+		return c.TimeUnit
+	}
+	return c.TimeUnit + "s"
 }
 
 // batch is a series in the form that the model needs: scaled, with a mask if observations are missing.

@@ -3,8 +3,11 @@ package trained
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 )
@@ -27,32 +30,36 @@ func numbered(word string, n int) []string {
 	return list
 }
 
-// states adds rows for CSV: a recording's name, the step and the values of several lists side by side.
-func (a *Answer) states(name string, steps int, lists ...[][]float64) {
+// states adds rows for CSV: a recording's name, the time, the step and the values of several lists side by side.
+func (a *Answer) states(name string, times *files.Times, steps int, lists ...[][]float64) {
 	for t := range steps {
 		row := eval.Row{Name: name, Values: []float64{float64(t)}}
 		for _, list := range lists {
 			row.Values = append(row.Values, list[t]...)
 		}
-		a.Rows.Rows = append(a.Rows.Rows, row)
+		a.Rows.Rows, a.Rows.Marked = append(a.Rows.Rows, row), append(a.Rows.Marked, times.Text(t))
 	}
 }
 
-// short is a table of some rows of what CSV has.
-func (a *Answer) short(title string) {
+// short is a table of some rows of what CSV has; corner names their first column, a step or a time.
+func (a *Answer) short(title, corner string) {
 	first := a.Rows.Rows[0].Name
 	n := 0
 	for n < len(a.Rows.Rows) && a.Rows.Rows[n].Name == first {
 		n++
 	}
 	columns := min(len(a.Rows.Columns), 9)
-	a.Table = eval.Table{Title: title, Corner: "step", Columns: a.Rows.Columns[1:columns], Digits: 4}
+	if a.Rows.Marks != nil {
+		corner = strings.Join(a.Rows.Marks, " ")
+	}
+	a.Table = eval.Table{Title: title, Corner: corner, Columns: a.Rows.Columns[1:columns], Digits: 4}
 	for _, t := range shown(n) {
 		row := a.Rows.Rows[t]
-		a.Table.Rows = append(a.Table.Rows, eval.Row{
-			Name:   strconv.FormatFloat(row.Values[0], 'g', -1, 64),
-			Values: row.Values[1:columns],
-		})
+		name := strconv.FormatFloat(row.Values[0], 'g', -1, 64)
+		if marks := a.Rows.Marked[t]; marks != nil {
+			name = strings.Join(marks, " ")
+		}
+		a.Table.Rows = append(a.Table.Rows, eval.Row{Name: name, Values: row.Values[1:columns]})
 	}
 	if columns < len(a.Rows.Columns) || n > shownRows {
 		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("%d of %d steps, %d of %d columns; --out has all.",
@@ -68,24 +75,25 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 		m = len(list[0].Weights[0])
 	}
 	T, lengths := longest(of)
-	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step"}, numbered("z", nz)...)}}
-	a.Rows.Columns = append(append(a.Rows.Columns, numbered("sd_z", nz)...), numbered("w", m)...)
+	a := &Answer{Rows: headed(of)}
+	a.Rows.Columns = slices.Concat(a.Rows.Columns, numbered("z", nz), numbered("sd_z", nz), numbered("w", m))
 	all := stack{series: len(list)}
 	lines := figure.Timelines{
 		Name: "filter", Caption: caption(of), Regimes: m, Means: "latent state",
 		Bands: "± 2 standard deviations",
 	}
+	called := labels(of)
 	for i, f := range list {
 		all.add(i, "mean", f.Mean, T, nz)
 		all.add(i, "sd", f.SD, T, nz)
 		all.add(i, "weights", f.Weights, T, m)
-		a.states(of[i].Name, len(f.Mean), f.Mean, f.SD, f.Weights)
+		a.states(called[i], of[i].Times, len(f.Mean), f.Mean, f.SD, f.Weights)
 		line := latent(of[i].Name, f.Mean, f.SD)
-		line.Regimes = largest(f.Weights)
+		line.Regimes = f.Regime
 		lines.Columns = append(lines.Columns, line)
 	}
-	a.Arrays = all.finish(lengths)
-	a.short("latent state and mixing weights of " + of[0].Name)
+	a.Arrays = append(all.finish(lengths), within(of)...)
+	a.short("latent state and mixing weights of "+of[0].Name, "step")
 	drawn := lines.Figure()
 	a.Figure = &drawn
 	return a
@@ -128,15 +136,16 @@ func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 	if len(names) == 0 { // pixels
 		names = numbered("y", nx)
 	}
-	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: append([]string{"step"}, names...)}}
-	a.Rows.Columns = append(append(a.Rows.Columns, numbered("z", nz)...), numbered("sd_z", nz)...)
+	a := &Answer{Rows: headed(of)}
+	a.Rows.Columns = slices.Concat(a.Rows.Columns, names, numbered("z", nz), numbered("sd_z", nz))
 	all := stack{series: len(list)}
 	lines := figure.Timelines{Name: "smooth", Caption: caption(of), Means: "smoothed"}
+	called := labels(of)
 	for i, s := range list {
 		all.add(i, "observations", s.Observations, T, nx)
 		all.add(i, "mean", s.Mean, T, nz)
 		all.add(i, "sd", s.SD, T, nz)
-		a.states(of[i].Name, len(s.Mean), s.Observations, s.Mean, s.SD)
+		a.states(called[i], of[i].Times, len(s.Mean), s.Observations, s.Mean, s.SD)
 		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{
@@ -146,8 +155,8 @@ func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 		}
 		lines.Columns = append(lines.Columns, line)
 	}
-	a.Arrays = append(all.finish(lengths), Array{Name: "names", Text: names})
-	a.short("smoothed " + of[0].Name)
+	a.Arrays = append(append(all.finish(lengths), Array{Name: "names", Text: names}), within(of)...)
+	a.short("smoothed "+of[0].Name, "step")
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn
@@ -173,21 +182,25 @@ func Simulations(list []Simulation, c Columns) *Answer {
 		all.add(i, "mean", s.Mean, T, nx)
 		all.add(i, "states", s.States, T, nz)
 		all.add(i, "weights", s.Weights, T, lines.Regimes)
-		a.states(strconv.Itoa(i), T, s.Observations)
-		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: largest(s.Weights)}
+		a.states(strconv.Itoa(i), nil, T, s.Observations)
+		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(s.Observations, j)})
 		}
 		lines.Columns = append(lines.Columns, line)
 	}
 	a.Arrays = append(all.arrays, Array{Name: "names", Text: names})
+	time := "step"
 	if c.DT > 0 {
+		if time = "t"; c.TimeUnit != "" {
+			time = "t, " + c.timeUnits()
+		}
 		a.Arrays = append(a.Arrays, Array{Name: "dt", Values: []float64{c.DT}})
 		for i, row := range a.Rows.Rows {
 			a.Rows.Rows[i].Values[0] = row.Values[0] * c.DT
 		}
 	}
-	a.short("the first simulated series")
+	a.short("the first simulated series", time)
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn
@@ -199,12 +212,13 @@ func Simulations(list []Simulation, c Columns) *Answer {
 // state [T,nz]; the first row of A, B, bias and C, to whose step no system leads, is NaN.
 func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 	T, lengths := longest(of)
-	a := &Answer{Rows: eval.Table{Corner: "recording", Columns: []string{"step"}}}
+	a := &Answer{Rows: headed(of)}
 	all := stack{series: len(list)}
 	lines := figure.Timelines{
 		Name: "linearize", Caption: "moduli of the eigenvalues of A",
 		Means: "modulus of an eigenvalue",
 	}
+	called := labels(of)
 	for i, series := range list {
 		l := series[0]
 		nz := len(l.A)
@@ -249,7 +263,7 @@ func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 				}
 			}
 		}
-		a.states(of[i].Name, len(of[i].Observations), lists...)
+		a.states(called[i], of[i].Times, len(of[i].Observations), lists...)
 		line := figure.Timeline{Title: of[i].Name, Unit: c.DT, Of: c.TimeUnit}
 		for j := range nz {
 			line.Tracks = append(line.Tracks, figure.Track{
@@ -259,9 +273,9 @@ func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 		}
 		lines.Columns = append(lines.Columns, line)
 	}
-	a.Arrays = all.finish(lengths)
+	a.Arrays = append(all.finish(lengths), within(of)...)
 	unflatten(a.Arrays, list[0][0])
-	a.short("the linear system that leads to each step of " + of[0].Name)
+	a.short("the linear system that leads to each step of "+of[0].Name, "step")
 	drawn := lines.Figure()
 	a.Figure = &drawn
 	return a

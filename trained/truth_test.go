@@ -1,6 +1,7 @@
 package trained_test
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -47,5 +48,35 @@ func TestSegmentations_AgainstLabels(t *testing.T) {
 	found := []trained.Segmentation{{Regime: []int{0, 0, 0, 1}, Probability: [][]float64{{1, 0}, {1, 0}, {1, 0}, {0, 1}}}}
 	if _, ok := arrays(trained.Segmentations(of, found, nil, trained.Columns{}))["accuracy"]; ok {
 		t.Error("without labels there is an accuracy")
+	}
+}
+
+// TestSegmentations_SayWhatTheyExplain: regimes that are drawn are said to mean nothing, those of the data are not.
+func TestSegmentations_SayWhatTheyExplain(t *testing.T) {
+	draw := rand.New(rand.NewPCG(5, 6))
+	var series [][]float64
+	var truth, drawn []int
+	for step := range 400 {
+		k := step / 20 % 2
+		series = append(series, []float64{float64(4*k) + 0.1*draw.NormFloat64()})
+		truth, drawn = append(truth, k), append(drawn, draw.IntN(2))
+	}
+	of := []trained.Recording{{Series: trained.Series{Observations: series}}}
+	for _, c := range []struct {
+		regime  []int
+		nothing bool
+	}{{truth, false}, {drawn, true}} {
+		found := trained.Segmentation{Regime: c.regime, Probability: make([][]float64, len(series))}
+		for t := range found.Probability {
+			found.Probability[t] = []float64{0.5, 0.5}
+		}
+		answer := trained.Segmentations(of, []trained.Segmentation{found}, nil, trained.Columns{})
+		said := strings.Join(answer.Verdict, "\n")
+		if strings.Contains(said, "next to nothing") != c.nothing || !strings.Contains(said, "one step ahead") {
+			t.Errorf("%q", said)
+		}
+		if v := arrays(answer)["explained"].Values[0]; (v < 0.05) != c.nothing {
+			t.Errorf("explained is %v", v)
+		}
 	}
 }

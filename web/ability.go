@@ -22,7 +22,7 @@ type Resumer interface {
 type ModelFunc func(ctx context.Context, name string) (any, error)
 
 // ErrRunning is returned by Resumer.Resume for a run that is under way.
-var ErrRunning = errors.New("web: run is under way")
+var ErrRunning = errors.New("web: run is running")
 
 // about is what the server can do.
 type about struct {
@@ -31,23 +31,24 @@ type about struct {
 	CanCheckpoint bool   `json:"can_checkpoint"`
 	CanResume     bool   `json:"can_resume"`
 	CanModel      bool   `json:"can_model"`
+	CanEdit       bool   `json:"can_edit"`
 }
 
 func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 	_, checkpoints := s.config.Source.(Checkpointer)
 	_, resumes := s.config.Source.(Resumer)
+	_, editable := s.config.Source.(Editor)
+	closed := !s.guard.Open()
 	writeJSON(w, r, about{
-		Version: s.config.Version, CanStop: s.canStop(), CanCheckpoint: checkpoints && !s.guard.Open(), CanResume: resumes &&
-			!s.guard.Open(),
-		CanModel: s.config.Model != nil,
+		Version: s.config.Version, CanStop: s.canStop(), CanCheckpoint: checkpoints && closed, CanResume: resumes && closed,
+		CanModel: s.config.Model != nil, CanEdit: editable && closed,
 	})
 }
 
 // acts asks a run for something. It needs a token; without one, any program on this machine could.
 func (s *Server) acts(what string, do func(name string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if s.guard.Open() {
-			writeError(w, http.StatusForbidden, "runs can be changed from the page only where a token is set (--web-token-file)")
+		if !s.mayChange(w) {
 			return
 		}
 		name := r.PathValue("name")
@@ -58,6 +59,15 @@ func (s *Server) acts(what string, do func(name string) error) http.HandlerFunc 
 		s.log.Info("asked from the page", "run", name, "act", what)
 		writeStatus(w, http.StatusAccepted, map[string]string{"run": name, "act": what})
 	}
+}
+
+// mayChange reports whether runs can be changed. If they cannot, it sends the answer.
+func (s *Server) mayChange(w http.ResponseWriter) bool {
+	if s.guard.Open() {
+		writeError(w, http.StatusForbidden, "runs can be changed from the page only where a token is set (--web-token-file)")
+		return false
+	}
+	return true
 }
 
 func (s *Server) checkpointRun(name string) error {

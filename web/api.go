@@ -47,9 +47,9 @@ func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrName), errors.Is(err, fs.ErrNotExist):
 		writeError(w, http.StatusNotFound, "there is no such run")
 	case errors.Is(err, ErrNotRunning):
-		writeError(w, http.StatusConflict, "the run is not under way")
+		writeError(w, http.StatusConflict, "the run is not running")
 	case errors.Is(err, ErrRunning):
-		writeError(w, http.StatusConflict, "the run is under way")
+		writeError(w, http.StatusConflict, "the run is running")
 	case errors.Is(err, ErrReadOnly):
 		writeError(w, http.StatusForbidden, "runs can only be looked at here: ask the process that leads the run")
 	default:
@@ -95,7 +95,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	text, _, err := store.Config(s.config.Dir, run.Name)
-	if err != nil {
+	if err != nil && len(run.Damage) == 0 { // else the page says what is damaged
 		s.fail(w, "read the run", run.Name, err)
 		return
 	}

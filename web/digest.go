@@ -2,16 +2,18 @@ package web
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// digest is all of the metrics of a run, thinned out to a few thousand points. It is kept, and reads only what is new:
-// the charts of a long run are there at once.
+// digest is all of the metrics of a run, thinned out to a number of points. It is kept, and reads only what is new: the
+// charts of a long run are there at once.
 type digest struct {
 	dir, name string
+	most      int // points; when there are twice as many, each two become one
 
 	mu     sync.Mutex
 	tail   *store.Tail
@@ -21,19 +23,34 @@ type digest struct {
 }
 
 const (
-	digestPoints = 4096 // when there are twice as many, each two become one
-	digestBatch  = 20000
-	maxDigests   = 24 // each takes about 3 MB
-	maxWarm      = 8  // runs that are read before anybody asks
+	digestBatch   = 20000
+	maxWarm       = 8 // runs that are read before anybody asks
+	digestPoints  = 4096
+	maxDigests    = 24 // each takes about 3 MB
+	outlinePoints = 150
+	maxOutlines   = 500 // each takes about 100 KB
 )
 
-// digest returns the digest of a run. Those that nobody asked for the longest time make room.
-func (s *Server) digest(name string) *digest {
+// shelf holds digests of the same detail. Those that nobody asked for the longest time make room.
+type shelf struct {
+	dir         string
+	points, max int
+
+	mu      sync.Mutex
+	digests map[string]*digest
+}
+
+func newShelf(dir string, points, limit int) *shelf {
+	return &shelf{dir: dir, points: points, max: limit, digests: map[string]*digest{}}
+}
+
+// digest returns the digest of a run.
+func (s *shelf) digest(name string) *digest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.digests[name]
 	if d == nil {
-		for len(s.digests) >= maxDigests {
+		for len(s.digests) >= s.max {
 			oldest := ""
 			for n, o := range s.digests {
 				if oldest == "" || o.used.Before(s.digests[oldest].used) {
@@ -42,11 +59,18 @@ func (s *Server) digest(name string) *digest {
 			}
 			delete(s.digests, oldest)
 		}
-		d = &digest{dir: s.config.Dir, name: name}
+		d = &digest{dir: s.dir, name: name, most: s.points}
 		s.digests[name] = d
 	}
 	d.used = time.Now()
 	return d
+}
+
+// keep drops the digests of runs that are not known.
+func (s *shelf) keep(known map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.digests, func(name string, _ *digest) bool { return !known[name] })
 }
 
 // update reads what is new. The caller holds the lock. A run that went back, or was begun anew under its name, is read
@@ -77,7 +101,7 @@ func (d *digest) update(ctx context.Context) error {
 func (d *digest) add(r *store.Row) {
 	d.points.add(r)
 	d.last = max(d.last, r.Step)
-	if d.points.longest() > 2*digestPoints {
+	if d.points.longest() > 2*d.most {
 		wider := newPoints(d.points.origin, 2*d.points.width)
 		wider.fold(d.points, 0, d.last)
 		d.points = wider
@@ -91,7 +115,7 @@ func (s *Server) warm(ctx context.Context) {
 		s.log.Debug("runs are not read ahead", "err", err)
 	}
 	for _, run := range list[:min(len(list), maxWarm)] {
-		d := s.digest(run.Name)
+		d := s.whole.digest(run.Name)
 		d.mu.Lock()
 		err := d.update(ctx)
 		d.mu.Unlock()

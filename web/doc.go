@@ -6,6 +6,8 @@
 //	/metrics                      Prometheus
 //	/api/about                    what this server can do
 //	/api/runs                     all runs, the latest first
+//	/api/table                    all runs by column: settings, latest metrics, measurements
+//	/api/curves                   some metrics of several runs: ?run=NAME&metric=SPLIT/NAME&points=N
 //	/api/runs/NAME                one run with its configuration and the names of its figures
 //	/api/runs/NAME/metrics        its metrics, thinned out: ?from=STEP&to=STEP&points=N
 //	/api/runs/NAME/figures/FILE   one of its figures
@@ -13,6 +15,7 @@
 //	/api/runs/NAME/log            the last lines of its log: ?lines=N
 //	/api/runs/NAME/model          what its best checkpoint has learned, as the page draws it
 //	/api/runs/NAME/stop           POST: ask it to stop; likewise checkpoint and resume
+//	/api/runs/NAME/labels         POST: give it tags, a note, and whether it is archived; likewise rename and remove
 //	/api/sweeps                   all sweeps
 //	/api/sweeps/NAME              the report of one: its trials, their results, what matters
 //	/api/events                   server-sent events: changes of all runs, or of one: ?run=NAME

@@ -88,12 +88,10 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 
 // metricsCSV sends all metrics as one table.
 func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string) {
-	select {
-	case s.reads <- struct{}{}:
-		defer func() { <-s.reads }()
-	case <-r.Context().Done():
+	if !s.mayRead(r) {
 		return
 	}
+	defer func() { <-s.reads }()
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
 		map[string]string{"filename": name + "-" + csvFile}))
@@ -114,7 +112,7 @@ func (s *Server) logTail(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	lines, err := number(r, "lines", defaultLines)
+	lines, err := queryNumber(r, "lines", defaultLines)
 	if err != nil || lines < 1 {
 		writeError(w, http.StatusBadRequest, "lines is a whole number, at least 1")
 		return
@@ -129,6 +127,19 @@ func (s *Server) logTail(w http.ResponseWriter, r *http.Request) {
 		list = []string{}
 	}
 	writeJSON(w, r, map[string][]string{"lines": list[len(list)-min(len(list), int(min(lines, maxLines))):]})
+}
+
+func (s *Server) magnitudes(w http.ResponseWriter, r *http.Request) {
+	run, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	found, err := store.ReadMagnitudes(s.config.Dir, run.Name)
+	if err != nil {
+		s.fail(w, "read the magnitudes", run.Name, err)
+		return
+	}
+	writeJSON(w, r, found)
 }
 
 // lastBytes reads the complete lines at the end of a file.

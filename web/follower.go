@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"path/filepath"
 	"strings"
@@ -72,14 +73,12 @@ func (s *Server) forget(list []Run) {
 	for _, r := range list {
 		known[r.Name] = true
 	}
+	s.whole.keep(known)
+	s.outlines.keep(known)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.followers {
-		if !known[name] {
-			delete(s.followers, name)
-			delete(s.digests, name)
-		}
-	}
+	maps.DeleteFunc(s.followers, func(name string, _ *follower) bool { return !known[name] })
+	maps.DeleteFunc(s.facts, func(name string, _ facts) bool { return !known[name] })
 }
 
 func (f *follower) update() error {
@@ -185,6 +184,8 @@ type Summary struct {
 	Members   int      `json:"members"`   // workers, the latest number known
 	Overrides []string `json:"overrides"` // settings on top of the preset
 	Disk      int64    `json:"disk"`      // bytes of the folder, as they were a moment ago
+
+	Labels store.Labels `json:"labels,omitzero"`
 }
 
 // size measures the folder now and then; that of a run that has ended when it has changed.
@@ -202,6 +203,11 @@ func (f *follower) size(run Run) int64 {
 // summarize adds the latest metrics to a run.
 func (s *Server) summarize(run Run) Summary {
 	sum := Summary{Run: run, Overrides: []string{}}
+	labels, err := store.ReadLabels(s.config.Dir, run.Name)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		s.log.Debug("the labels of a run cannot be read", "run", run.Name, "err", err)
+	}
+	sum.Labels = labels
 	f, err := s.follow(run)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		s.log.Warn("the metrics of a run cannot be read", "run", run.Name, "err", err)

@@ -31,7 +31,7 @@ func newMeasures() *measures {
 		info:      desc("info", "Version of the program; always 1.", "version"),
 		ready:     desc("ready", "1 while the broker is connected."),
 		runs:      desc("runs", "Runs by state.", "state"),
-		running:   desc("running", "1 while the run is under way.", "run"),
+		running:   desc("running", "1 while the run is running.", "run"),
 		step:      desc("step", "Updates of the parameters done.", "run"),
 		steps:     desc("steps", "Updates of the parameters that the run is to do.", "run"),
 		objective: desc("objective", "Latest value of what training maximises: minus the loss.", "run", "split"),

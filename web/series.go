@@ -1,8 +1,11 @@
 package web
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/store"
@@ -43,21 +46,12 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	from, err1 := number(r, "from", 0)
-	to, err2 := number(r, "to", math.MaxUint64)
-	points, err3 := number(r, "points", defaultPoints)
-	if err1 != nil || err2 != nil || err3 != nil || from > to || points < 1 {
-		writeError(w, http.StatusBadRequest, "from, to and points are whole numbers, from is not above to, and points is "+
-			"at least 1")
+	q, ok := readSpan(w, r)
+	if !ok || !s.mayRead(r) {
 		return
 	}
-	select {
-	case s.reads <- struct{}{}:
-		defer func() { <-s.reads }()
-	case <-r.Context().Done():
-		return
-	}
-	series, err := s.series(r, run, from, to, min(points, maxPoints))
+	defer func() { <-s.reads }()
+	series, err := s.series(r, run, q, s.whole)
 	if err != nil {
 		s.fail(w, "read the metrics", run.Name, err)
 		return
@@ -65,8 +59,80 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, series)
 }
 
-// number reads a number from the query of a request.
-func number(r *http.Request, name string, missing uint64) (uint64, error) {
+// span is the range of steps that is asked for, and the most points of it.
+type span struct{ from, to, points uint64 }
+
+// readSpan reads the range of a request. If it is none, it sends the answer.
+func readSpan(w http.ResponseWriter, r *http.Request) (span, bool) {
+	from, err1 := queryNumber(r, "from", 0)
+	to, err2 := queryNumber(r, "to", math.MaxUint64)
+	points, err3 := queryNumber(r, "points", defaultPoints)
+	if err1 != nil || err2 != nil || err3 != nil || from > to || points < 1 {
+		writeError(w, http.StatusBadRequest, "from, to and points are whole numbers, from is not above to, and points is "+
+			"at least 1")
+		return span{}, false
+	}
+	return span{from, to, min(points, maxPoints)}, true
+}
+
+// mayRead waits for one of the places of requests that read a lot, unless the client is gone.
+func (s *Server) mayRead(r *http.Request) bool {
+	select {
+	case s.reads <- struct{}{}:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+// maxCurves is how many runs one request for curves may name.
+const maxCurves = 50
+
+// curves answers with some metrics of several runs: ?run=A&run=B&metric=SPLIT/NAME&points=N, and a range. Runs that are
+// not there are left out.
+func (s *Server) curves(w http.ResponseWriter, r *http.Request) {
+	q, ok := readSpan(w, r)
+	if !ok {
+		return
+	}
+	names, metrics := r.URL.Query()["run"], r.URL.Query()["metric"]
+	if len(names) > maxCurves || len(metrics) == 0 {
+		writeError(w, http.StatusBadRequest, fmt.Sprintf("name at most %d runs, and at least one metric", maxCurves))
+		return
+	}
+	if !s.mayRead(r) {
+		return
+	}
+	defer func() { <-s.reads }()
+	q.points = min(q.points, outlinePoints)
+	all := map[string]*Series{}
+	for _, name := range names {
+		run, err := s.config.Source.Run(name)
+		if err == nil {
+			all[name], err = s.series(r, run, q, s.outlines)
+		}
+		if err != nil {
+			delete(all, name)
+			s.log.Debug("the curves of a run cannot be shown", "run", name, "err", err)
+			continue
+		}
+		all[name].only(metrics)
+	}
+	writeJSON(w, r, map[string]map[string]*Series{"runs": all})
+}
+
+// only leaves the metrics of a list, as SPLIT/NAME.
+func (s *Series) only(metrics []string) {
+	for split, points := range s.Splits {
+		maps.DeleteFunc(points.Values, func(name string, _ *Column) bool { return !slices.Contains(metrics, split+"/"+name) })
+		if len(points.Values) == 0 {
+			delete(s.Splits, split)
+		}
+	}
+}
+
+// queryNumber reads a number from the query of a request.
+func queryNumber(r *http.Request, name string, missing uint64) (uint64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
 		return missing, nil
@@ -74,23 +140,24 @@ func number(r *http.Request, name string, missing uint64) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-func (s *Server) series(r *http.Request, run Run, from, to, points uint64) (*Series, error) {
-	d := s.digest(run.Name)
+// series reads the metrics of a run from its digest, or from the file where that has too little detail.
+func (s *Server) series(r *http.Request, run Run, q span, from *shelf) (*Series, error) {
+	d := from.digest(run.Name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.update(r.Context()); err != nil {
 		return nil, err
 	}
-	from = max(from, 1)
-	end := min(to, max(run.Step, d.last, from))
-	width := (end - from + points) / points
-	shown, at := newPoints(from, width), d.tail.Position()
+	first := max(q.from, 1)
+	end := min(q.to, max(run.Step, d.last, first))
+	width := (end - first + q.points) / q.points
+	shown, at := newPoints(first, width), d.tail.Position()
 	if d.points.width <= width {
-		shown.fold(d.points, from, to)
-	} else if err := s.readRange(r, run.Name, from, to, shown); err != nil {
+		shown.fold(d.points, first, q.to)
+	} else if err := s.readRange(r, run.Name, first, q.to, shown); err != nil {
 		return nil, err
 	}
-	return &Series{From: from, To: end, Width: width, Position: at.String(), Splits: shown.encode()}, nil
+	return &Series{From: first, To: end, Width: width, Position: at.String(), Splits: shown.encode()}, nil
 }
 
 // readRange reads a range of steps from the file, in all its detail.

@@ -47,9 +47,12 @@ type Server struct {
 	models  chan struct{} // one element while a model is computed with
 	poll    time.Duration // time between two checks for changes
 
+	whole    *shelf // the metrics of single runs
+	outlines *shelf // of many runs at once
+
 	mu        sync.Mutex
 	followers map[string]*follower
-	digests   map[string]*digest
+	facts     map[string]facts
 }
 
 // Limits on the work that clients can cause.
@@ -88,7 +91,9 @@ func newServer(c Config) *Server {
 		config: c, guard: admission.NewGuard(c.Token, writeError), log: log,
 		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), models: make(chan struct{}, 1),
 		poll:      pollInterval,
-		followers: map[string]*follower{}, digests: map[string]*digest{},
+		whole:     newShelf(c.Dir, digestPoints, maxDigests),
+		outlines:  newShelf(c.Dir, outlinePoints, maxOutlines),
+		followers: map[string]*follower{}, facts: map[string]facts{},
 	}
 }
 
@@ -155,15 +160,21 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle("GET /metrics", private(s.prometheus().ServeHTTP))
 	mux.Handle("GET /api/about", private(s.about))
 	mux.Handle("GET /api/runs", private(s.list))
+	mux.Handle("GET /api/table", private(s.table))
+	mux.Handle("GET /api/curves", private(s.curves))
 	mux.Handle("GET /api/runs/{name}", private(s.show))
 	mux.Handle("GET /api/runs/{name}/metrics", private(s.metrics))
 	mux.Handle("GET /api/runs/{name}/figures/{file...}", private(s.figure))
 	mux.Handle("GET /api/runs/{name}/files/{file...}", private(s.file))
 	mux.Handle("GET /api/runs/{name}/log", private(s.logTail))
 	mux.Handle("GET /api/runs/{name}/model", private(s.model))
+	mux.Handle("GET /api/runs/{name}/magnitudes", private(s.magnitudes))
 	mux.Handle("POST /api/runs/{name}/stop", private(s.acts("stop", s.config.Source.Stop)))
 	mux.Handle("POST /api/runs/{name}/checkpoint", private(s.acts("checkpoint", s.checkpointRun)))
 	mux.Handle("POST /api/runs/{name}/resume", private(s.acts("resume", s.resumeRun)))
+	mux.Handle("POST /api/runs/{name}/rename", private(edits(s, "rename", renameRun)))
+	mux.Handle("POST /api/runs/{name}/remove", private(edits(s, "remove", removeRun)))
+	mux.Handle("POST /api/runs/{name}/labels", private(edits(s, "label", labelRun)))
 	mux.Handle("GET /api/sweeps", private(s.listSweeps))
 	mux.Handle("GET /api/sweeps/{name}", private(s.showSweep))
 	mux.Handle("GET /api/events", private(s.events))

@@ -39,6 +39,7 @@ type Key struct {
 // Run is a run in the form that the page shows.
 type Run struct {
 	store.Info
+	Damage []store.Damage `json:"damage,omitempty"` // files that cannot be used; not in lists of runs
 	// Live is what the process that leads the run knows beyond the run's folder; nil if that is another process. It may
 	// stay after the end of the run.
 	Live *Live `json:"live,omitempty"`
@@ -74,13 +75,15 @@ type Worker struct {
 	LastSeen time.Time `json:"last_seen"`         // time of its last message
 	State    string    `json:"state"`             // preparing, idle or computing
 	Shares   bool      `json:"shares_memory"`     // with the coordinator, on whose host it is
+	Cores    float64   `json:"cores"`             // that its process uses; workers of one process have the same
+	Memory   uint64    `json:"memory_bytes"`      // that its process holds; 0: not known yet
 }
 
 var (
 	// ErrReadOnly is returned by Source.Stop if the source can only show runs.
 	ErrReadOnly = errors.New("web: runs can only be looked at here")
 	// ErrNotRunning is returned by Source.Stop for a run that is not under way.
-	ErrNotRunning = errors.New("web: run is not under way")
+	ErrNotRunning = errors.New("web: run is not running")
 	// ErrToken is returned by Listen for an address beyond loopback without a token, and by ReadToken for a file
 	// without one.
 	ErrToken = errors.New("web: token needed")
@@ -109,8 +112,12 @@ func (f Folder) Runs() ([]Run, error) {
 
 // Run implements Source.
 func (f Folder) Run(name string) (Run, error) {
-	info, err := store.Load(string(f), name)
-	return Run{Info: info}, err
+	info, err := store.Look(string(f), name)
+	if err != nil {
+		return Run{}, err
+	}
+	damage, err := store.Damages(string(f), name)
+	return Run{Info: info, Damage: damage}, err
 }
 
 // Stop implements Source.

@@ -56,6 +56,7 @@ func SweepFile(title string, report any) ([]byte, error) {
 		"content=\"light dark\">\n<title>%s · sweep</title>\n<style>\n", html.EscapeString(title))
 	for _, part := range []struct{ before, file, after string }{
 		{"", "style.css", ""},
+		{"", "plots.css", ""},
 		{"", "sweep.css", "</style>\n</head>\n<body>\n<main id=\"main\"><div id=\"sweep\"></div></main>\n<script>\n"},
 		{"", "sweep-charts.js", ""},
 		{

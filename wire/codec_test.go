@@ -30,7 +30,7 @@ func samples() []Message {
 		&Result{h, 99, 17, 2, Gradient, 4, 2, []float32{1.5, float32(math.Inf(1))}, 150_000, 0xcafe, HashData(nil), "digests", "fault", 3 * time.Second},
 		&Pull{h, 99, 1, 2},
 		&Chunk{h, 99, 17, 1, 0xffffffff, []byte{9, 8, 7, 6}},
-		&Heartbeat{h, 17, []Progress{{99, 1}, {100, 0}}},
+		&Heartbeat{h, 17, []Progress{{99, 1}, {100, 0}}, 61_500, 48 << 20},
 		&Bye{h},
 		&End{h, "done"},
 		&Seek{h, "v1.2", 4, []Numeric{{"exp", 1 << 60}}, "run-1", 7},

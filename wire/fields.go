@@ -157,6 +157,8 @@ func (m *Heartbeat) fields(c *codec) {
 		c.number(&p.Lease)
 		c.count(&p.Done, MaxCount)
 	})
+	c.number(&m.Processor)
+	c.number(&m.Memory)
 }
 
 func (*Bye) fields(*codec) {}

@@ -9,8 +9,8 @@ import (
 // Version is raised whenever a message changes in a way that an older program cannot read. Oldest is the oldest version
 // that this program still reads: parties whose versions lie in each other's range work together.
 const (
-	Version = 6
-	Oldest  = 6
+	Version = 7
+	Oldest  = 7
 	// FirstKeyed is the first version with keys in subjects. From it on term and token of what a worker says have their
 	// places for ever, as what comes before them.
 	FirstKeyed = 5
@@ -301,10 +301,14 @@ type Progress struct {
 
 // Heartbeat says that a worker is alive, which parameters it has (updates applied), and the leases that it has accepted
 // and not finished.
+//
+// Processor is the processor time in milliseconds that the worker's process has used, Memory the bytes that it holds.
 type Heartbeat struct {
 	Header
-	Step    uint64
-	Running []Progress
+	Step      uint64
+	Running   []Progress
+	Processor uint64
+	Memory    uint64
 }
 
 // Bye hands back all leases of a worker that leaves.

@@ -325,7 +325,7 @@ func (a *Agent) waitsFor(now time.Time) string {
 		return trouble
 	}
 	if now.Sub(a.answeredAt) >= hostSilent {
-		return "a coordinator: nobody answers on this broker"
+		return "a coordinator: none answers on this broker"
 	}
 	return "work: the coordinator has no run for this worker"
 }

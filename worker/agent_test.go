@@ -628,7 +628,7 @@ func TestAgent_LeavesAtOnce(t *testing.T) {
 // An agent that waits says now and then for what.
 func TestAgent_SaysWhatItWaitsFor(t *testing.T) {
 	for want, set := range map[string]func(*stage, *AgentConfig){
-		"a coordinator: nobody answers":    func(*stage, *AgentConfig) {},
+		"a coordinator: none answers":      func(*stage, *AgentConfig) {},
 		"work: the coordinator has no run": func(s *stage, _ *AgentConfig) { s.host = to("") },
 		"the broker does not accept this nkey": func(_ *stage, c *AgentConfig) {
 			c.Trouble = func() string { return "the broker does not accept this nkey" }

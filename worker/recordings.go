@@ -35,3 +35,38 @@ func StoredRecordings(d *files.Dataset, s files.Split) []model.Batch {
 	}
 	return list
 }
+
+// Spread are the sequences, B = 1, or if they have more than so many steps pieces of at most 512 steps, evenly spread
+// over all of them; most = 0: all steps. They share memory.
+func Spread(sequences []model.Batch, most int) []model.Batch {
+	const piece = 512
+	total := 0
+	for _, b := range sequences {
+		total += b.T
+	}
+	if most == 0 || total <= most {
+		return sequences
+	}
+	var pieces, list []model.Batch
+	for _, b := range sequences {
+		for from := 0; from < b.T; from += piece {
+			pieces = append(pieces, part(b, from, min(from+piece, b.T)))
+		}
+	}
+	each := (total + most - 1) / most
+	for i := 0; i < len(pieces); i += each {
+		list = append(list, pieces[i])
+	}
+	return list
+}
+
+// part is some steps of a sequence, B = 1.
+func part(b model.Batch, from, to int) model.Batch {
+	p := b
+	p.T = to - from
+	p.Observations, p.Controls = b.Observations[from*b.NX:to*b.NX], b.Controls[from*b.NU:to*b.NU]
+	if b.Seen != nil {
+		p.Seen = b.Seen[from*b.NX : to*b.NX]
+	}
+	return p
+}

@@ -162,7 +162,7 @@ func (w *Worker) verify(chunk int) {
 	}
 	r.refused[i] = true
 	t.drop(first, end)
-	w.log.Warn("a worker hands on other parameters than the coordinator has sent: they are asked for again", "step",
+	w.log.Warn("a worker forwards wrong parameters than the coordinator has sent: they are asked for again", "step",
 		t.step, "by", r.names[i])
 	t.asked(time.Now())
 	w.publish(w.subjects.Control, &wire.Need{Step: t.step, Ranges: []wire.Range{{First: first, Count: end - first}}})

@@ -87,7 +87,7 @@ func (w *Worker) takeJoined(j joined) {
 		return
 	}
 	s.link = j.link
-	w.log.Info("the coordinator is on this host: parameters and gradients go by shared memory")
+	w.log.Info("the coordinator is on this host: parameters and gradients use shared memory")
 	w.publish(w.subjects.Control, &wire.Share{On: true})
 }
 

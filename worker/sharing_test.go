@@ -15,12 +15,12 @@ import (
 func TestAssembly_Read(t *testing.T) {
 	const size, at = 1000, 64
 	host := shm.NewTwin(nil)
-	lobby, err := host.Open(1<<16, 0)
+	server, err := host.Open(1<<16, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lobby.Expect([]uint64{7})
-	link, err := host.Join(t.Context(), lobby.Place(), 7, 0)
+	server.Expect([]uint64{7})
+	link, err := host.Join(t.Context(), server.Place(), 7, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestAssembly_Read(t *testing.T) {
 		if spoil {
 			data[2000] ^= 1
 		}
-		if _, err := lobby.WriteAt(data, at-wire.TurnLength); err != nil {
+		if _, err := server.WriteAt(data, at-wire.TurnLength); err != nil {
 			t.Fatal(err)
 		}
 	}

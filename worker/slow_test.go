@@ -207,7 +207,7 @@ func TestRun_SilentCoordinator(t *testing.T) {
 		if hellos != 5 || !away {
 			t.Errorf("%d times Hello", hellos)
 		}
-		if silent, again := strings.Count(told.String(), "is silent"), strings.Count(told.String(), "heard again"); silent != 1 || again != 1 {
+		if silent, again := strings.Count(told.String(), "is silent"), strings.Count(told.String(), "answers again"); silent != 1 || again != 1 {
 			t.Errorf("told:\n%s", told.String())
 		}
 	})

@@ -314,14 +314,16 @@ func (w *Worker) heard() {
 	w.heardAt = time.Now()
 	if w.silent {
 		w.silent = false
-		w.log.Info("the coordinator is heard again")
+		w.log.Info("the coordinator answers again")
 	}
 }
 
 func (w *Worker) beat(now time.Time) {
 	w.lastBeat = now
 	w.beats++
-	msg := &wire.Heartbeat{Step: max(w.loaded, 1) - 1}
+	msg := &wire.Heartbeat{
+		Step: max(w.loaded, 1) - 1, Processor: uint64(ProcessorTime().Milliseconds()), Memory: heldMemory(),
+	}
 	for _, l := range w.leases {
 		if !l.finished() && len(msg.Running) < wire.MaxLeases {
 			msg.Running = append(msg.Running, wire.Progress{Lease: l.ID, Done: int(l.steps.Load())})

@@ -41,8 +41,9 @@
 //
 // elementwise.go, reduce.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and
 // gemm.go hold the functions and their checks; portable_*.go the loops that define
-// the bits; gemm_blocks.go and tile.go the blocking of products; *_amd64.go and
-// *_arm64.go the choice of the instruction set; fingerprint.go hashes what each function
+// the bits; gemm_blocks.go and tile.go the blocking of products; partial.go what is
+// half in assembly; processor_*.go what the processor has; dispatch_*.go, generated, the
+// choice of the instruction set; fingerprint.go hashes what each function
 // computes, so that machines can be compared; the .s files come from the generators in
 // _asm, a module of its own.
 package kernel

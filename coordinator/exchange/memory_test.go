@@ -16,18 +16,18 @@ import (
 func TestSender_Lay(t *testing.T) {
 	const size = 40
 	host := shm.NewTwin(nil)
-	lobby, err := host.Open(MemoryFor(size), 0)
+	server, err := host.Open(MemoryFor(size), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lobby.Expect([]uint64{9})
-	link, err := host.Join(t.Context(), lobby.Place(), 9, 0)
+	server.Expect([]uint64{9})
+	link, err := host.Join(t.Context(), server.Place(), 9, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	chunks := wire.NewChunking(size, 64)
 	s := NewSender(nil, wire.Subjects{}, chunks.Count(), hclog.NewNullLogger())
-	s.Share(lobby)
+	s.Share(server)
 	lay := func(step uint64, value float32) wire.ThetaAt {
 		t.Helper()
 		values := make([]float32, size)

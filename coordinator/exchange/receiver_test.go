@@ -114,12 +114,12 @@ func laidBuffer(t *testing.T) (in *Receiver, b *buffer, memory io.ReaderAt, writ
 	t.Helper()
 	in, b, chunk := openBuffer(t)
 	host := shm.NewTwin(nil)
-	lobby, err := host.Open(0, 1000)
+	server, err := host.Open(0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lobby.Expect([]uint64{9})
-	link, err := host.Join(t.Context(), lobby.Place(), 9, 1000)
+	server.Expect([]uint64{9})
+	link, err := host.Join(t.Context(), server.Place(), 9, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func laidBuffer(t *testing.T) (in *Receiver, b *buffer, memory io.ReaderAt, writ
 		crcs = append(crcs, c.CRC)
 	}
 	msg = wire.ChunksAt{Header: b.from, Lease: 5, Step: 3, First: 0, Count: 3, At: 100, Sum: wire.Combine(crcs)}
-	return in, b, lobby.Guest(9), write, msg
+	return in, b, server.Client(9), write, msg
 }
 
 // Chunks in memory are stored if all of them are wanted, and are the worker's own; what they say is what chunks that came as

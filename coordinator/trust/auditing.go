@@ -14,6 +14,7 @@ type Auditing struct {
 	Key   [32]byte
 	Run   string
 	Share float64 // of the blocks
+	Sums  float64 // of sums by workers, and of the blocks that they sum; Share if that is more
 	Here  bool    // the referee confirms, and no worker is asked
 	// allBelow is the step below which all blocks are audited. Steps that were undone because of a worker that lied are
 	// confirmed block by block when they are made again. If that worker comes back under another name, it can delay the
@@ -26,14 +27,17 @@ type Auditing struct {
 func (a *Auditing) Undone(step uint64) { a.allBelow = max(a.allBelow, step+1) }
 
 // Any reports whether there may be audits in this run.
-func (a *Auditing) Any() bool { return a.Share > 0 || a.allBelow > 0 }
+func (a *Auditing) Any() bool { return a.Share > 0 || a.Sums > 0 || a.allBelow > 0 }
 
 // Repeats reports whether a step is one that was undone.
 func (a *Auditing) Repeats(step uint64) bool { return step < a.allBelow }
 
-// Draws decides whether a block is to be computed twice.
-func (a *Auditing) Draws(step uint64, work wire.Work, b vector.Block) bool {
+// Draws decides whether a block is to be computed twice; shared says that workers sum it, or that it is such a sum.
+func (a *Auditing) Draws(step uint64, work wire.Work, b vector.Block, shared bool) bool {
 	share := a.Share
+	if shared {
+		share = max(share, a.Sums)
+	}
 	if a.Repeats(step) {
 		share = 1
 	}

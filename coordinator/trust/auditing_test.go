@@ -12,7 +12,7 @@ import (
 func TestAuditing_Draws(t *testing.T) {
 	count := func(a Auditing) (n int, drawn []bool) {
 		for step := range uint64(1000) {
-			d := a.Draws(step, wire.Gradient, vector.Block{First: 2, Count: 2})
+			d := a.Draws(step, wire.Gradient, vector.Block{First: 2, Count: 2}, false)
 			drawn = append(drawn, d)
 			if d {
 				n++

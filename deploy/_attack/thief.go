@@ -44,7 +44,7 @@ func attacks() []attack {
 		})},
 		{"result", "flood of `Result`", false, flood("sy.RUN.control", &wire.Result{Lease: 1, Step: 1, Count: 1})},
 		{"seek", "flood of `Seek`", false, flood(wire.SeekSubject, &wire.Seek{Slots: 1, Numerics: job.Numerics()})},
-		{"chunk", "flood of chunks that nobody asked for", false, flood("sy.RUN.data",
+		{"chunk", "flood of chunks that were not requested", false, flood("sy.RUN.data",
 			&wire.Chunk{Data: make([]byte, 60_000)})},
 		{"noise", "flood of garbage, 16 bytes each", false, shout("sy.RUN.data", garbage[:16])},
 		{"garbage", "flood of garbage, 1 MiB each", false, shout("sy.RUN.control", garbage)},

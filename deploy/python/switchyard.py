@@ -68,6 +68,31 @@ class Model:
         outputs = {v["name"]: values[v["name"]] for v in graph["outputs"]}
         return {k: x[0] for k, x in outputs.items()} if single else outputs
 
+    def units(self, of, recording=None):
+        """Mean and deviation of "observations" or "controls"; of those of a recording, if each has its own."""
+        scale = self.description["scale"][of]
+        own = self.description["scale"].get("recordings")
+        if own and of == "observations":
+            if recording not in own:
+                raise ValueError(f"each recording has a scale of its own: name one of {sorted(own)}")
+            scale = own[recording]
+        return np.array(scale["mean"] or 0, float), np.array(scale["sd"] or 1, float)
+
+    def scaled(self, x, u, recording=None):
+        """A series and its controls [T,.] in the units of the model, for a model without graphs."""
+        mean, sd = self.units("observations", recording)
+        x = (np.asarray(x, float).reshape(-1, self.nx) - mean) / sd
+        if not self.nu:
+            return x, np.zeros((len(x), 0))
+        mean, sd = self.units("controls")
+        u = np.zeros((len(x), self.nu)) if u is None else np.asarray(u, float).reshape(-1, self.nu)
+        return x, (u - mean) / sd
+
+    def unscaled(self, x, recording=None):
+        """Observations [...,nx] in the units of the data."""
+        mean, sd = self.units("observations", recording)
+        return x * sd + mean
+
     def begin(self, x, u=None):
         """The first latent state of a sequence from its first observations [<= warmup, nx] and controls."""
         x = np.asarray(x, np.float64).reshape(-1, self.nx)[: self.warmup]
@@ -97,7 +122,9 @@ class Model:
     def filter(self, state, x, u=None):
         """The state after the next observation; u acted since the last one."""
         x = np.asarray(x, np.float64)
-        seen = ~np.isnan(x).any(-1, keepdims=True)
+        seen = ~np.isnan(x)
+        if not any(v["name"] == "seen" and v["width"] == self.nx for v in self.graphs["filter_step"]["inputs"]):
+            seen = seen.all(-1, keepdims=True)  # of a model with several bodies each value counts
         u = np.zeros(x.shape[:-1] + (self.nu,)) if u is None else u
         return self._step("filter_step", state, x=np.where(np.isnan(x), 0, x), u=u, seen=seen.astype(float))
 

@@ -76,6 +76,7 @@ func checkProbes(t *testing.T, p envs.Probes, s envs.Spec) {
 	}
 	within("Turned", s.Observation, p.Turned...)
 	within("Contacts", len(s.Labels), p.Contacts...)
+	within("Encounters", len(s.Labels), p.Encounters...)
 	for _, b := range p.Bodies {
 		within("Bodies", s.Observation, b[:]...)
 	}

@@ -13,7 +13,7 @@ import (
 
 // keys are the names of arrays in the convention.
 var keys = []string{
-	"y", "images", "u", "mask", "length", "states", "labels", "z", "dt", "split",
+	"y", "images", "u", "mask", "length", "states", "labels", "z", "t", "dt", "split",
 	"y_names", "u_names", "state_names", "label_names",
 }
 
@@ -58,7 +58,8 @@ func build(in arrays, options Options) (*Dataset, error) {
 		return nil, err
 	}
 	for _, step := range []func() error{
-		b.observations, b.controls, b.masks, b.states, b.labels, b.modes, b.lengths, b.splits, b.interval, b.columnNames,
+		b.observations, b.controls, b.masks, b.states, b.labels, b.modes, b.lengths, b.splits, b.interval, b.times,
+		b.columnNames,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -164,7 +165,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 				"holds", v)
 		}
 		if f.array != nil && !b.oneEpisode(a, trailing) {
-			p.stack(a, key == "y" && rounds(a))
+			p.stack(a, (key == "y" || key == "t") && rounds(a))
 		} else {
 			shape := a.Shape
 			if len(shape) == 1 && trailing[0] == 1 {
@@ -177,7 +178,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 				}
 			}
 			p.shapes, p.data = append(p.shapes, shape), append(p.data, a.Float32s())
-			if key == "y" && rounds(a) {
+			if (key == "y" || key == "t") && rounds(a) {
 				p.exact = append(p.exact, a.Float64s())
 			} else {
 				p.exact = append(p.exact, nil)

@@ -17,6 +17,7 @@ const (
 	episodeID
 	timeOf
 	clockOf // the time of the day, beside a day
+	dateOf  // a part of the date, beside a year
 	maskOf
 	modeOf
 	partOf

@@ -1,13 +1,13 @@
 package files
 
 import (
-	"encoding/csv"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files/npy"
@@ -18,13 +18,24 @@ func controlFault(path, place, remedy, format string, args ...any) error {
 	return &Error{File: path, Place: place, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// ReadControls reads the controls of coming steps, a row each, in the order of names.
-func ReadControls(path string, names []string) ([][]float64, error) {
+// Plan are controls of coming steps, as a file has them: a row each.
+type Plan struct {
+	Rows [][]float64 // in the order of the names that were asked for
+
+	path  string
+	times [][]string // nil: the file has none
+	ids   []string   // nil: the file has none
+}
+
+// ReadPlan reads the controls with the given names. times are the columns of times of the data, and id is that of
+// recordings; the file may have them, and they may be empty.
+func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the controls: %w", err)
 	}
 	defer f.Close()
+	p := &Plan{path: path}
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".npz":
 		info, err := f.Stat()
@@ -38,15 +49,21 @@ func ReadControls(path string, names []string) ([][]float64, error) {
 		for _, name := range []string{"u", "controls"} {
 			if slices.Contains(archive.Names(), name) {
 				x, err := archive.Read(name, DefaultLimit)
-				return controlRows(path, x, err, len(names))
+				p.Rows, err = controlRows(path, x, err, len(names))
+				return p, err
 			}
 		}
 		return nil, controlFault(path, "", "name the controls u", "it has no array u, but %v", archive.Names())
 	case ".npy":
 		x, err := npy.Read(f, DefaultLimit)
-		return controlRows(path, x, err, len(names))
+		p.Rows, err = controlRows(path, x, err, len(names))
+		return p, err
 	}
-	return readControlTable(path, f, names)
+	in, err := tableOf(f, path)
+	if err == nil {
+		err = inFile(path, p.readTable(in, names, times, id))
+	}
+	return p, err
 }
 
 // controlRows are the rows of an array [T,nu], or [T] of a single control.
@@ -77,49 +94,124 @@ func controlRows(path string, x *npy.Array, err error, nu int) ([][]float64, err
 	return rows, nil
 }
 
-// readControlTable reads columns by their names, with or without the u_ of the convention, or all columns if there are
-// just as many.
-func readControlTable(path string, f *os.File, names []string) ([][]float64, error) {
-	in := csv.NewReader(f)
-	if strings.EqualFold(filepath.Ext(path), ".tsv") {
-		in.Comma = '\t'
+// readTable reads columns by their names, with or without the u_ of the convention.
+func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
+	header, err := in.next()
+	if err != nil {
+		return faultf("", "give a line of names and a line for each step", "it is no table of controls (%v)", err)
 	}
-	lines, err := in.ReadAll()
-	if err != nil || len(lines) < 2 {
-		return nil, controlFault(path, "", "give a line of names and a line for each step", "it is no table of controls (%v)",
-			errOr(err, "one line"))
-	}
-	var columns []int
-	for _, name := range names {
-		i := slices.IndexFunc(lines[0], func(h string) bool {
+	header = slices.Clone(header)
+	find := func(name string) int {
+		return slices.IndexFunc(header, func(h string) bool {
 			h = strings.TrimSpace(h)
 			return h == name || "u_"+h == name || h == "u_"+name
 		})
+	}
+	var columns, clocks []int
+	for _, name := range names {
+		i := find(name)
 		if i < 0 {
-			return nil, controlFault(path, "line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")),
-				"there is no column %s", name)
+			return faultf("line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")), "there is no column %s", name)
 		}
 		columns = append(columns, i)
 	}
-	var rows [][]float64
-	for n, line := range lines[1:] {
-		var row []float64
-		for i, c := range columns {
-			v, err := strconv.ParseFloat(strings.TrimSpace(line[c]), 64)
-			if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, controlFault(path, fmt.Sprintf("line %d, column %s", n+2, names[i]), "controls cannot be missing",
-					"%q is no number", line[c])
-			}
-			row = append(row, v)
+	for _, name := range times {
+		if i := find(name); i >= 0 {
+			clocks = append(clocks, i)
 		}
-		rows = append(rows, row)
+	}
+	of := -1
+	if id != "" {
+		of = find(id)
+	}
+	for {
+		line, err := in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.row(in, line, header, columns); err != nil {
+			return err
+		}
+		if len(clocks) > 0 && len(clocks) == len(times) {
+			var at []string
+			for _, c := range clocks {
+				at = append(at, strings.TrimSpace(line[c]))
+			}
+			p.times = append(p.times, at)
+		}
+		if of >= 0 {
+			p.ids = append(p.ids, strings.TrimSpace(line[of]))
+		}
+	}
+	if len(p.Rows) == 0 {
+		return faultf("", "give a line of names and a line for each step", "it has no rows")
+	}
+	return nil
+}
+
+// row adds the controls of a line.
+func (p *Plan) row(in rowSource, line, header []string, columns []int) error {
+	var row []float64
+	for _, c := range columns {
+		v, err := parseNumber(strings.TrimSpace(line[c]), in.decimalCommas())
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return faultf(fmt.Sprintf("%s %d, column %s", in.what(), in.row(), header[c]), "controls cannot be missing",
+				"%q is no number", line[c])
+		}
+		row = append(row, v)
+	}
+	p.Rows = append(p.Rows, row)
+	return nil
+}
+
+// After are the controls of the steps from one on, of a recording with an id and times. Rows are joined by the id and
+// by the time, where the file has them; else they are taken in their order.
+func (p *Plan) After(id string, times *Times, from, horizon int) ([][]float64, error) {
+	coming := map[int]int{} // the row of each step
+	if p.times != nil && times != nil && times.after {
+		from--
+	}
+	for i := range p.Rows {
+		if p.ids != nil && id != "" && p.ids[i] != id {
+			continue
+		}
+		step := from + len(coming)
+		if p.times != nil && times != nil {
+			var err error
+			if step, err = times.Step(p.times[i]); err != nil {
+				return nil, controlFault(p.path, fmt.Sprintf("row %d", i+1), "write times in the form of the data, which continue "+
+					"with "+strings.Join(times.Text(from), " "), "%v", err)
+			}
+		}
+		if other, twice := coming[step]; twice {
+			return nil, controlFault(p.path, fmt.Sprintf("row %d", i+1), "leave one of them out",
+				"it has the same time as row %d", other+1)
+		}
+		coming[step] = i
+	}
+	rows := make([][]float64, horizon)
+	for h := range rows {
+		i, ok := coming[from+h]
+		if !ok {
+			return nil, p.short(id, times, from, h, horizon)
+		}
+		rows[h] = p.Rows[i]
 	}
 	return rows, nil
 }
 
-func errOr(err error, text string) string {
-	if err != nil {
-		return err.Error()
+// short is the error that step h of a forecast has no row.
+func (p *Plan) short(id string, times *Times, from, h, horizon int) error {
+	what := fmt.Sprintf("step %d of the forecast", h+1)
+	if p.times != nil && times != nil {
+		what = strings.Join(times.Text(from+h), " ")
 	}
-	return text
+	if id != "" && p.ids != nil {
+		what += " of " + id
+	}
+	return controlFault(p.path, "", fmt.Sprintf("give a row for each of the %d steps, or a shorter --horizon", horizon),
+		"it has no row for %s", what)
 }

@@ -182,7 +182,7 @@ func csvFault(err error) error {
 	if errors.As(err, &p) {
 		if errors.Is(p.Err, csv.ErrFieldCount) {
 			return &Error{
-				Place: fmt.Sprintf("line %d", p.Line), Problem: "it does not have as many cells as the header",
+				Place: fmt.Sprintf("line %d", p.Line), Problem: "its number of cells differs from that of the header",
 				Remedy: "give every line as many cells as the header", cause: err,
 			}
 		}

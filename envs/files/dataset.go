@@ -27,6 +27,8 @@ type Dataset struct {
 	Transforms []Transform
 
 	Episodes []Episode
+	// IDName is the name of the column that tells recordings apart; empty: there is none.
+	IDName string
 	// Notes name content of the files that was not used.
 	Notes []string
 }
@@ -49,6 +51,8 @@ type Episode struct {
 	Part Part
 	// Name is what the files call the recording; may be empty. It is not part of the content.
 	Name string
+	// Times are those of the steps; nil: the files have none. They are not part of the content.
+	Times *Times
 	// Source is where the episode was read from, for messages. It is not part of the content.
 	Source string
 }
@@ -247,14 +251,17 @@ func (d *Dataset) cut(n int) {
 	d.Episodes = pieces
 }
 
+// partPlace stands between the place of a recording and the steps of a part of it.
+const partPlace = ", steps "
+
 // slice returns the steps from first to end as an episode that shares memory.
 func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	if first == 0 && end == e.T {
 		return *e
 	}
 	p := *e
-	p.T, p.Continues = end-first, false
-	p.Source = fmt.Sprintf("%s, steps %d to %d", e.Source, first, end-1)
+	p.T, p.Continues, p.Times = end-first, false, e.Times.From(first)
+	p.Source = fmt.Sprintf("%s"+partPlace+"%d to %d", e.Source, first, end-1)
 	part := func(data []float32, width int) []float32 {
 		if data == nil {
 			return nil

@@ -3,6 +3,8 @@ package files
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,14 +15,17 @@ var (
 	dayLayouts = []string{
 		"2006-01-02", "2006/01/02", "2006.01.02", "20060102", "02.01.2006", "2.1.2006", "2 Jan 2006", "2 January 2006",
 		"2-Jan-2006", "2-Jan-06", "02Jan2006", "Jan 2, 2006", "January 2, 2006", "Mon, 2 Jan 2006",
+		"2006-1-2", "2006/1/2", "2006.1.2", "02.01.06", "2.1.06", "2006-Jan-2", "2006-January-2", "2006-002",
 	}
 	hourLayouts = []string{
 		"", " 15:04:05", "T15:04:05", " 15:04", "T15:04", " 3:04:05 PM", " 3:04 PM", " 3:04:05PM", " 3:04PM", "T150405",
 	}
 	zoneLayouts  = []string{"", "Z07:00", "-0700", " -0700", " Z07:00", "-07"}
 	monthLayouts = []string{
-		"2006-01", "2006/01", "2006M01", "2006M1", "Jan 2006", "January 2006", "Jan-2006", "Jan-06", "Jan 06",
+		"2006-01", "2006/01", "2006M01", "2006M1", "Jan 2006", "January 2006", "Jan-2006", "Jan-06", "Jan 06", "2006-1",
+		"2006/1", "2006-Jan", "2006-January",
 	}
+	secondLayouts = []string{"20060102150405", "200601021504"} // digits alone, down to minutes or seconds
 )
 
 // errAmbiguous is returned for dates such as 01/02/2006, which mean one day in America and another one elsewhere, where
@@ -36,16 +41,24 @@ const (
 // date reads a date in the form of the last one, or in another one. If day and month may change places, other is the
 // date with the month first, and the first result that with the day first; a zero one is no date.
 func (c *clock) date(text string) (at, other time.Time, err error) {
+	written := text
 	text = plainZone(text)
 	if c.layout != "" {
 		if t, err := time.Parse(c.layout, text); err == nil {
+			if c.ofDay {
+				t = t.AddDate(1970, 0, 0)
+			}
+			c.forms[0].learn(written, c.layout, t)
 			return t, t, nil
 		}
 	}
-	if day, rest, ok := orderedDate(text); ok {
-		at, _ = c.search(day + rest)
+	if day, rest, ok := orderedDate(text); ok && !c.ofDay {
+		at, _ = c.searchDay(day+rest, dayLayouts[:1])
 		if month, rest, ok := swapped(text); ok {
-			other, _ = c.search(month + rest)
+			other, _ = c.searchDay(month+rest, dayLayouts[:1])
+		}
+		for i, t := range []time.Time{at, other} {
+			c.forms[i].learn(written, orderedLayout(written, strings.TrimPrefix(c.layout, dayLayouts[0]), i == 1), t)
 		}
 		c.layout = ""
 		if at.IsZero() && other.IsZero() {
@@ -59,37 +72,64 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 		c.layout = ""
 		return at, at, err
 	}
-	at, err = c.search(text)
+	c.layout = ""
+	if at, err = c.search(text); err == nil {
+		c.forms[0].learn(written, c.layout, at)
+	}
 	return at, at, err
 }
 
-// search tries all forms.
+// search tries all forms. A column has dates, or times of the day alone.
 func (c *clock) search(text string) (time.Time, error) {
-	for _, zone := range zoneLayouts {
-		for _, hour := range hourLayouts {
-			if hour == "" && zone != "" {
-				continue
-			}
-			for _, day := range dayLayouts {
-				if t, err := time.Parse(day+hour+zone, text); err == nil {
-					c.layout = day + hour + zone
-					return t, nil
-				}
-			}
+	if !c.ofDay {
+		if t, err := c.searchDate(text); err == nil {
+			return t, nil
 		}
 	}
-	for _, layout := range monthLayouts {
+	for _, layout := range clockLayouts {
+		if t, err := time.Parse(layout, strings.ToUpper(text)); err == nil && (c.ofDay || !c.forms[0].begun) {
+			c.layout, c.ofDay = layout, true
+			return t.AddDate(1970, 0, 0), nil // from year 0
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is neither a number nor a date", text)
+}
+
+func (c *clock) searchDate(text string) (time.Time, error) {
+	if t, ok := c.searchDay(text, dayLayouts); ok {
+		return t, nil
+	}
+	for _, layout := range slices.Concat(monthLayouts, secondLayouts) {
 		if t, err := time.Parse(layout, text); err == nil {
 			c.layout = layout
 			return t, nil
 		}
 	}
-	for _, read := range []func(string) (time.Time, bool){quarter, isoWeek} {
-		if t, ok := read(text); ok {
-			return t, nil
+	if t, _, ok := yearPart(text); ok {
+		return t, nil
+	}
+	if t, ok := isoWeek(text); ok {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no date", text)
+}
+
+// searchDay tries days in some forms, alone or with a time of the day.
+func (c *clock) searchDay(text string, days []string) (time.Time, bool) {
+	for _, zone := range zoneLayouts {
+		for _, hour := range hourLayouts {
+			if hour == "" && zone != "" {
+				continue
+			}
+			for _, day := range days {
+				if t, err := time.Parse(day+hour+zone, text); err == nil {
+					c.layout = day + hour + zone
+					return t, true
+				}
+			}
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is neither a number nor a date", text)
+	return time.Time{}, false
 }
 
 // plainZone writes the words for the zone of Greenwich, and am and pm, as the layouts do.
@@ -153,14 +193,30 @@ func leapSecond(text string) (string, bool) {
 	return text[:i] + ":59" + text[i+3:], true
 }
 
-// quarter reads 1959Q1, 1959-Q1 and 1959 q1: the first day of the quarter.
-func quarter(text string) (time.Time, bool) {
-	year, rest, ok := strings.Cut(strings.ToUpper(text), "Q")
-	y, err := strconv.Atoi(strings.TrimRight(year, " -:"))
-	if !ok || err != nil || len(rest) != 1 || rest[0] < '1' || rest[0] > '4' || y < 1 || y > 9999 {
-		return time.Time{}, false
+// yearParts are quarters and halves of years: 1959Q1, 1959-q1, 1959 1Q, or Q1 1959, and the same with H.
+var yearParts = regexp.MustCompile(`^(?:(?P<year>\d{4})(?P<sign>[ :-]?))?(?P<letter>[QqHh])?(?P<part>[1-4])(?P<behind>[QqHh])?(?:(?P<before>[ :/-]?)(?P<last>\d{4}))?$`)
+
+// yearPart reads a quarter or a half of a year: its first day, and its form.
+func yearPart(text string) (at time.Time, form string, ok bool) {
+	m := yearParts.FindStringSubmatch(text)
+	if m == nil {
+		return at, "", false
 	}
-	return time.Date(y, time.Month(3*int(rest[0]-'1')+1), 1, 0, 0, 0, 0, time.UTC), true
+	of := func(name string) string { return m[yearParts.SubexpIndex(name)] }
+	letter := of("letter") + of("behind")
+	if year := of("year") + of("last"); len(letter) == 1 && len(year) == 4 {
+		months, number := 3, "{Q}"
+		if strings.EqualFold(letter, "h") {
+			months, number = 6, "{half}"
+		}
+		y, _ := strconv.Atoi(year)
+		part, _ := strconv.Atoi(of("part"))
+		at = time.Date(y, time.Month(months*(part-1)+1), 1, 0, 0, 0, 0, time.UTC)
+		form = strings.Repeat("2006", len(of("year"))/4) + of("sign") + of("letter") + number + of("behind") + of("before") +
+			strings.Repeat("2006", len(of("last"))/4)
+		return at, form, y > 0 && at.Year() == y
+	}
+	return at, "", false
 }
 
 // isoWeek reads 2020-W02, 2020W02 and 2020-W02-3: the Monday of the week, or its day of that number.
@@ -186,8 +242,58 @@ func isoWeek(text string) (time.Time, bool) {
 	return monday.AddDate(0, 0, weekday-1), true
 }
 
-// compact reports whether a number is a date such as 19580329, of a year that recordings have.
+// compact reports whether a number is a date such as 19580329 or 20210301093000, of a year that recordings have.
 func compact(text string) bool {
-	d, err := time.Parse("20060102", text)
-	return err == nil && d.Year() >= 1700 && d.Year() < 2200
+	return slices.ContainsFunc(append([]string{"20060102"}, secondLayouts...), func(layout string) bool {
+		d, err := time.Parse(layout, text)
+		return err == nil && d.Year() >= 1700 && d.Year() < 2200
+	})
 }
+
+// evenOrder says whether dates have the month first, if they are even steps of time in one order alone: days is what
+// they are with the day first, months with the month first.
+func evenOrder(days, months []float64) (monthFirst, decided bool) {
+	if len(days) < enough {
+		return false, false
+	}
+	day, month := evenDates(days), evenDates(months)
+	return month, day != month
+}
+
+// evenDates reports whether dates are equally far from each other, as seconds or as months.
+func evenDates(times []float64) bool {
+	if same(gaps(times)) {
+		return true
+	}
+	var first time.Time
+	list := make([]float64, len(times))
+	for i, t := range times {
+		at := time.Unix(int64(t), 0).UTC()
+		if i == 0 {
+			first = at
+		}
+		if at.Day() != first.Day() || at.Hour() != first.Hour() {
+			return false
+		}
+		list[i] = float64(month(t))
+	}
+	return same(gaps(list))
+}
+
+// evenOrder is that of all recordings.
+func (t *table) evenOrder() (monthFirst, decided bool) {
+	for i, e := range t.list {
+		if e.other == nil {
+			return false, false
+		}
+		first, sure := evenOrder(e.time, e.other)
+		if !sure || i > 0 && first != monthFirst {
+			return false, false
+		}
+		monthFirst = first
+	}
+	return monthFirst, len(t.list) > 0
+}
+
+// longDate is a date that nobody misreads.
+func longDate(at float64) string { return time.Unix(int64(at), 0).UTC().Format("2 January 2006") }

@@ -15,6 +15,8 @@ type dayClock struct {
 	known   bool // a text was read
 	colons  bool
 	minutes bool // numbers have minutes
+	wide    bool // numbers have a zero in front, as 0930
+	forms   forms
 }
 
 var clockLayouts = []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM", "3:04PM", "3:04:05PM"}
@@ -32,11 +34,12 @@ func (c *dayClock) read(text string) (float64, error) {
 		if err != nil || !hoursAndMinutes(v) {
 			return 0, fmt.Errorf("%q is no time of the day", text)
 		}
-		c.minutes = c.minutes || v > 24
+		c.minutes, c.wide = c.minutes || v > 24, c.wide || len(text) > 1 && text[0] == '0'
 		return v, nil
 	}
 	for _, layout := range clockLayouts {
 		if t, err := time.Parse(layout, strings.ToUpper(text)); err == nil {
+			c.forms.learn(text, layout, t)
 			return t.Sub(t.Truncate(24 * time.Hour)).Seconds(), nil
 		}
 	}
@@ -52,6 +55,22 @@ func (c *dayClock) seconds(v float64) float64 {
 		return clockSeconds(v)
 	}
 	return 3600 * v
+}
+
+// write is a time of the day, in seconds since midnight, as the column has it.
+func (c *dayClock) write(seconds float64) string {
+	at := time.Unix(int64(math.Round(seconds)), 0).UTC()
+	switch {
+	case c.colons && len(c.forms.list) > 0:
+		return written(c.forms.list[0], at)
+	case c.colons:
+		return at.Format(time.TimeOnly)
+	case c.minutes && c.wide:
+		return at.Format("1504")
+	case c.minutes:
+		return itoa(100*at.Hour() + at.Minute())
+	}
+	return itoa(at.Hour())
 }
 
 // hoursAndMinutes reports whether a number may be a time of the day, from 0 to 2400. Hours alone are such numbers, too.
@@ -116,7 +135,7 @@ func (t *table) hours() {
 			e.time[i] = clockSeconds(v)
 		}
 	}
-	t.clock.numbered, t.clock.dates = true, true
+	t.clock.numbered, t.clock.dates, t.clock.hoursMinutes = true, true, true
 	t.data.Notes = append(t.data.Notes, "times are read as hours and minutes: as these they are even, as numbers they "+
 		"are not")
 }
@@ -144,8 +163,26 @@ func (t *table) months() {
 			e.time[i], _ = yearMonth(v)
 		}
 	}
-	t.clock.dates = true
+	t.clock.dates, t.clock.yearMonths = true, true
+	t.clock.forms[0] = forms{list: []string{"200601"}}
 	t.data.Notes = append(t.data.Notes, "times are read as years and months")
+}
+
+// throughMidnight adds days to times of the day that fall back by more than half a day.
+func throughMidnight(times []float64) {
+	for i := 1; i < len(times); i++ {
+		for times[i] < times[i-1]-day/2 {
+			times[i] += day
+		}
+	}
+}
+
+// yearMonths reports whether the values are numbers such as 201011, 201012, 201101, as months finds them.
+func (c *sampled) yearMonths() bool {
+	if c.dates || len(c.times) < enough || same(gaps(c.times)) {
+		return false
+	}
+	return !slices.ContainsFunc(c.times, func(v float64) bool { _, ok := yearMonth(v); return !ok })
 }
 
 // yearMonth is the begin of a month that is written as 201001, in seconds since 1970.

@@ -18,7 +18,8 @@
 //	states [N,T,ns]       state, state1 …   true states, for probes
 //	labels [N,T,nl]       label, label1 …   true labels, for probes
 //	z [N,T]               z                 true modes, whole numbers
-//	dt                    t                 time between two steps
+//	dt                    –                 time between two steps
+//	t [N,T]               t                 time of each step; evenly spaced
 //	split [N]             split             0 training, 1 validation, 2 test
 //	–                     episode           which rows belong together; else one episode per file
 //	y_names, u_names, state_names, label_names      names of the columns (text)

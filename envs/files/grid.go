@@ -188,6 +188,9 @@ func median(values []float64) float64 {
 
 // text is a time as the file has it.
 func (c *clock) text(t float64) string {
+	if c.ofDay {
+		return c.write(t)
+	}
 	if c.based {
 		return fmt.Sprint(c.base + int64(t))
 	}

@@ -20,40 +20,54 @@ const guessRows = 20000
 // options, say already what is observed, it looks for times and recordings alone, so that a date beside y does not go
 // unseen. What it returns is a proposal: show it to the user.
 func Guess(paths []string, o Options) (Options, error) {
+	o, array, err := o.guessTable(paths)
+	if err != nil || array == "" {
+		return o, err
+	}
+	return o.guessArrays(array)
+}
+
+// guessTable is Guess for a table; array is the first file if it is none.
+func (o Options) guessTable(paths []string) (guessed Options, array string, err error) {
 	inputs, err := expand(paths)
 	if err != nil || len(inputs) == 0 {
-		return o, err
+		return o, "", err
 	}
 	in, closing, err := openTable(inputs[0].path)
 	if err != nil {
-		return o, err
+		return o, "", err
 	}
 	defer closing()
 	if in == nil {
-		return o.guessArrays(inputs[0].path)
+		return o, inputs[0].path, nil
 	}
 	columns, observed, err := o.sample(in)
 	if err != nil {
-		return o, inFile(inputs[0].path, err)
+		return o, "", inFile(inputs[0].path, err)
 	}
 	if columns == nil {
-		return o, nil
+		return o, "", nil
 	}
 	o, taken, id := o.guessedTimes(columns)
 	if observed {
-		return o, nil
+		return o, "", nil
 	}
-	return o.guessedSignals(columns, taken, id), nil
+	return o.guessedSignals(columns, taken, id), "", nil
 }
 
 // ReadGuessed reads files by options that Guess has completed, and returns these. Where the column of times was a guess
 // and its times are uneven, they are brought to an even grid.
 func ReadGuessed(paths []string, asked Options) (*Dataset, Options, error) {
-	how, err := Guess(paths, asked)
+	how, array, err := asked.guessTable(paths)
 	if err != nil {
 		return nil, how, err
 	}
 	d, err := Read(paths, how)
+	if array != "" && errors.Is(err, ErrData) { // else the convention says what is observed
+		if how, err = how.guessArrays(array); err == nil {
+			d, err = Read(paths, how)
+		}
+	}
 	if step, uneven := ResampleStep(err); uneven && asked.Time == "" && how.Time != "" {
 		how.Resample = step
 		d, err = Read(paths, how)
@@ -124,7 +138,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 		return nil, false, err
 	}
 	observed = len(o.Observe) > 0
-	space := coordinates(header) // rows take the place of the header
+	space, plain := coordinates(header), slices.Contains(header, "y") // rows take the place of the header
 	for i, cell := range header {
 		name := columnName(cell, i)
 		r, _ := o.column(name)
@@ -149,8 +163,16 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 	}
 	for i, c := range columns {
 		c.settle(&clocks[i])
+		space = space || plain && c.name == "z" && c.measured()
 	}
 	return columns, observed && (!space || len(o.Observe) > 0), nil
+}
+
+// measured reports whether a column has numbers that count nothing.
+func (c *sampled) measured() bool {
+	return c.numeric && slices.ContainsFunc(c.numbers, func(v float64) bool {
+		return v != math.Trunc(v) && !math.IsNaN(v)
+	})
 }
 
 // coordinates reports whether columns x and y stand side by side: then y alone is not what was observed.
@@ -270,8 +292,8 @@ func (o Options) guessedSignals(columns []*sampled, taken map[string]bool, id *s
 		lower := strings.ToLower(c.name)
 		r, _ := o.column(c.name)
 		switch {
-		case r == modeOf && space && !taken[c.name] && c.numeric:
-			o.Observe = append(o.Observe, c.name) // z of x, y, z
+		case r == modeOf && (space || c.measured()) && !taken[c.name] && c.numeric:
+			o.Observe = append(o.Observe, c.name) // z of x, y, z, or of y and z
 		case taken[c.name] || r != unused && r != observation || !c.numeric || c.constantWithin(id):
 		case slices.Contains(partNames, lower) || slices.Contains(onlyTimes, lower):
 		case slices.Contains(controlNames, lower):
@@ -288,8 +310,14 @@ func (o Options) guessedSignals(columns []*sampled, taken map[string]bool, id *s
 func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled, *sampled) {
 	var candidates []*sampled
 	for _, c := range columns {
-		if !taken[c.name] && c.times != nil && c.dates && len(c.times) > 1 {
+		if !taken[c.name] && c.times != nil && c.dates && !c.ofDay && len(c.times) > 1 {
 			candidates = append(candidates, c)
+		}
+	}
+	dated := len(candidates) > 0
+	if !dated {
+		if date, of := guessParts(columns, taken, id); date != nil {
+			return date, of
 		}
 	}
 	for _, name := range timeNames {
@@ -310,6 +338,11 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 		}
 	}
 	for _, c := range columns {
+		if !taken[c.name] && c.grows(id) && (c.yearMonths() || c.ofDay && !dated) {
+			return c, id
+		}
+	}
+	for _, c := range columns {
 		if !taken[c.name] { // the first one that is no number of a row
 			if id == nil && c.even() && c.besideNumbers(columns) {
 				return c, nil
@@ -319,10 +352,11 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 	}
 	for _, c := range candidates {
 		part := !c.dates && slices.Contains(partNames, strings.ToLower(c.name))
-		if part && strings.ToLower(c.name) != "year" {
-			continue // a part of a date, not a time
+		id := guessID(columns, taken, c)
+		if id == nil || part && id.numeric {
+			continue
 		}
-		if id := guessID(columns, taken, c); id != nil && (!part || !id.numeric) {
+		if !part || strings.ToLower(c.name) == "year" || c.evenWithin(id) { // else a part of a date, not a time
 			return c, id
 		}
 	}

@@ -1,8 +1,10 @@
 package files
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
@@ -22,6 +24,9 @@ type Scale struct {
 type Normalisation struct {
 	Observations Scale `json:"observations"`
 	Controls     Scale `json:"controls"`
+	// Recordings are the scales of observations where each recording has one of its own, by what Dataset.Recordings calls
+	// it; nil: all have that of Observations. Otherwise that has names and transforms alone.
+	Recordings map[string]Scale `json:"recordings,omitempty"`
 	// DT is the time between two steps, 0 if it is not known, and TimeUnit the unit of it, if the files have dates.
 	DT       float64 `json:"dt,omitempty"`
 	TimeUnit string  `json:"time_unit,omitempty"`
@@ -97,9 +102,7 @@ func (d *Dataset) measure(width int, episodes []int, signal func(*Episode) (data
 	if width == 0 {
 		return Scale{}
 	}
-	s := Scale{Mean: make([]float64, width), SD: make([]float64, width)}
-	count := make([]float64, width)
-	each := func(visit func(channel int, v float64)) {
+	return measureScale(width, func(visit func(channel int, v float64)) {
 		for _, i := range episodes {
 			data, mask := signal(&d.Episodes[i])
 			for j, v := range data {
@@ -108,7 +111,13 @@ func (d *Dataset) measure(width int, episodes []int, signal func(*Episode) (data
 				}
 			}
 		}
-	}
+	})
+}
+
+// measureScale is the scale of values that each visits, channel by channel.
+func measureScale(width int, each func(visit func(channel int, v float64))) Scale {
+	s := Scale{Mean: make([]float64, width), SD: make([]float64, width)}
+	count := make([]float64, width)
 	each(func(c int, v float64) { s.Mean[c] += v; count[c]++ })
 	for c := range width {
 		s.Mean[c] /= max(count[c], 1)
@@ -141,16 +150,24 @@ func (d *Dataset) ParseNormalisation(name string, data []byte) (Normalisation, e
 			Remedy: "leave observations out",
 		}
 	}
-	for _, s := range []struct {
-		name  string
-		scale Scale
-		width int
-	}{{"observations", n.Observations, d.Spec.Observation}, {"controls", n.Controls, d.Spec.Control}} {
-		if err := s.scale.check(s.width); err != nil {
-			return n, &Error{File: name, Place: s.name, Problem: err.Error(), Remedy: normalisationForm}
+	for _, s := range []*Scale{&n.Observations, &n.Controls} {
+		if s.identity() {
+			s.Mean, s.SD = nil, nil // rather than empty lists
 		}
 	}
-	return n, nil
+	check := func(place string, s Scale, width int) error {
+		if err := s.check(width); err != nil {
+			return &Error{File: name, Place: place, Problem: err.Error(), Remedy: normalisationForm}
+		}
+		return nil
+	}
+	for _, recording := range slices.Sorted(maps.Keys(n.Recordings)) {
+		if err := check(recording, n.Recordings[recording], d.Spec.Observation); err != nil {
+			return n, err
+		}
+	}
+	return n, cmp.Or(check("observations", n.Observations, d.Spec.Observation),
+		check("controls", n.Controls, d.Spec.Control))
 }
 
 const normalisationForm = `want {"observations": {"mean": [...], "sd": [...]}, "controls": {"mean": [...], "sd": [...]}} with one number per channel`
@@ -214,46 +231,40 @@ func (s Scale) Invert(data []float32) {
 
 // Apply returns the data set with scaled observations and controls. Missing values and the controls of first steps stay
 // zero; what is not scaled is shared with d. The result has no origins: it is scaled data, or the data rounded to
-// float32.
+// float32. A recording without a scale of its own, where each has one, is scaled by all of it (see For).
 func (n Normalisation) Apply(d *Dataset) *Dataset {
-	observations := n.Observations
-	if d.Origins != nil && observations.identity() {
-		nx := d.Spec.Observation
-		observations = Scale{Mean: make([]float64, nx), SD: slices.Repeat([]float64{1}, nx)}
-	}
-	scaled := d.mapped(observations, n.Controls, func(s Scale, data []float32,
-		origins []float64,
-	) {
-		s.apply(data, origins)
-	})
+	scaled := n.For(d, 0).mapped(d, func(observations Scale, data []float32) {
+		if d.Origins != nil && observations.identity() {
+			nx := d.Spec.Observation
+			observations = Scale{Mean: make([]float64, nx), SD: slices.Repeat([]float64{1}, nx)}
+		}
+		observations.apply(data, d.Origins)
+	}, Scale.Apply)
 	scaled.Origins = nil
 	return scaled
 }
 
 // Invert returns the data set in the units of the files, up to rounding.
-func (n Normalisation) Invert(d *Dataset) *Dataset {
-	return d.mapped(n.Observations, n.Controls, func(s Scale, data []float32, _ []float64) { s.Invert(data) })
-}
+func (n Normalisation) Invert(d *Dataset) *Dataset { return n.mapped(d, Scale.Invert, Scale.Invert) }
 
 // mapped returns the data set with observations and controls changed by their scales.
-func (d *Dataset) mapped(observations, controls Scale, scale func(s Scale, data []float32,
-	origins []float64),
-) *Dataset {
+func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, data []float32)) *Dataset {
 	scaled := *d
 	scaled.Episodes = make([]Episode, len(d.Episodes))
+	names := d.Recordings()
 	for i, e := range d.Episodes {
-		if !observations.identity() {
+		if own, _ := n.Of(names[i]); !own.Observations.identity() || d.Origins != nil {
 			e.Observations = slices.Clone(e.Observations)
-			scale(observations, e.Observations, d.Origins)
+			observations(own.Observations, e.Observations)
 			for j := range e.Mask {
 				if e.Mask[j] == 0 {
 					e.Observations[j] = 0
 				}
 			}
 		}
-		if !controls.identity() {
+		if !n.Controls.identity() {
 			e.Controls = slices.Clone(e.Controls)
-			scale(controls, e.Controls, nil)
+			controls(n.Controls, e.Controls)
 			clear(e.Controls[:d.Spec.Control])
 		}
 		scaled.Episodes[i] = e

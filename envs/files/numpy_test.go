@@ -2,12 +2,17 @@ package files
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // interpreter is a python that has a module; without one the test is skipped.
@@ -155,5 +160,66 @@ with h5py.File(sys.argv[1] + '/other.hdf5', 'w') as f:
 	out, err := exec.Command(name, script, filepath.Join(dir, "other.hdf5"), filepath.Join(dir, "x.npz")).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "neither Minari") || !strings.Contains(string(out), "positions") {
 		t.Errorf("another layout: %v\n%s", err, out)
+	}
+}
+
+// TestRead_TimesOfArrays: an array of times, under its own name or another, is read as the column of a table is: uneven
+// steps are refused, even ones give the time between two steps and the dates of answers. It is never dropped in silence.
+func TestRead_TimesOfArrays(t *testing.T) {
+	t.Parallel()
+	y := []float64{1, 2, 4, 7, 5, 3}
+	for _, test := range []struct {
+		name  string // of the array
+		times []float64
+		o     Options
+		want  string // the time that follows, a note, or an error
+	}{
+		{"t", []float64{10, 10.5, 11, 11.5, 12, 12.5}, Options{}, "13"},
+		{"clock", []float64{0, 0.1, 0.2, 0.3, 0.4, 0.5}, Options{Time: "clock"}, "0.6"},
+		{"t", []float64{0, 1, 1.7, 3, 4, 5}, Options{}, "step 2: t goes from 1 to 1.7"},
+		{"clock", []float64{0, 1, 1.7, 3, 4, 5}, Options{Time: "clock"}, "step 2: t goes from 1 to 1.7"},
+		{"t", []float64{0, 1, 2, 4, 5, 6}, Options{}, "step 3: t goes from 2 to 4"},
+		{"t", []float64{0, 1, 1.7, 3, 4, 5}, Options{Time: NoTime}, "array t [6] is not used"},
+		{"t", []float64{0, 1, 2}, Options{}, "array t is not used: episode 0 has 6 steps and 3 times"},
+		{"t", []float64{0, 1, 2}, Options{Time: "t"}, "episode 0 has 6 steps and 3 times; save a time for each step"},
+		{"t", []float64{0, 1, math.NaN(), 3, 4, 5}, Options{Time: "t"}, "the time is NaN"},
+	} {
+		var b bytes.Buffer
+		archive := npy.NewArchiveWriter(&b)
+		for name, values := range map[string][]float64{"y": y, test.name: test.times} {
+			out, err := archive.Array(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shape := []int{len(values)}
+			if name == "y" {
+				shape = append(shape, 1)
+			}
+			if err := npy.WriteHeader(out, npy.Float64, shape); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range values {
+				if err := binary.Write(out, binary.LittleEndian, v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := archive.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "d.npz")
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, err := Read([]string{path}, test.o)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			got = fmt.Sprint(d.Episodes[0].Times.Text(6), d.Notes)
+		}
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%s %v: %s, want %s", test.name, test.times, got, test.want)
+		}
 	}
 }

@@ -122,10 +122,13 @@ func (o Options) column(name string) (role, string) {
 	case slices.Contains(o.Label, name):
 		return label, conventional("label", name)
 	case slices.Contains(words(o.Time), name):
-		if words(o.Time)[0] != name {
-			return clockOf, "the time of the day"
+		switch {
+		case words(o.Time)[0] == name:
+			return timeOf, "t"
+		case inParts(words(o.Time)):
+			return dateOf, name
 		}
-		return timeOf, "t"
+		return clockOf, "the time of the day"
 	case o.ID != "" && name == o.ID:
 		return episodeID, "episode"
 	case o.Truth != "" && name == o.Truth:
@@ -168,12 +171,14 @@ func (o Options) array(name string) string {
 		return "labels"
 	case o.Truth != "" && name == o.Truth:
 		return "z"
+	case o.Time != "" && name == o.Time:
+		return "t"
 	}
 	if to, ok := o.Rename[name]; ok {
 		return to
 	}
 	replaced := (name == "y" || name == "images") && o.Observe != nil || name == "u" && o.Control != nil ||
-		name == "labels" && o.Label != nil || name == "z" && o.Truth != ""
+		name == "labels" && o.Label != nil || name == "z" && o.Truth != "" || name == "t" && o.Time != ""
 	if replaced {
 		return ""
 	}
@@ -193,8 +198,9 @@ func (o Options) checkNames(kind string) error {
 
 // checkRoles returns an error if an option gives one name two roles.
 func (o Options) checkRoles() error {
-	if len(words(o.Time)) > 2 {
-		return faultf("--time "+o.Time, "", "times are in one column, or in two: days and times of the day")
+	if named := words(o.Time); !inParts(named) && (len(named) > 2 || len(named) == 2 && yearAmong(named)) {
+		return faultf("--time "+o.Time, "", "times are in one column, or in two (days and times of day), or in the parts "+
+			"of a date: year,quarter or year,month or year,month,day or year,month,day,hour")
 	}
 	first := map[string]string{}
 	for _, a := range o.asked() {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -160,5 +161,27 @@ func TestRead_ParquetTypes(t *testing.T) {
 		if got := half(b); got != want {
 			t.Errorf("half of %#x is %v, want %v", b, got, want)
 		}
+	}
+}
+
+// A column z beside y is of modes where it counts, and was measured where it does not; whole numbers beyond float64 are
+// refused with the columns that are left.
+func TestReadGuessed_MeasuredZ(t *testing.T) {
+	read := func(text string) (*Dataset, error) {
+		path := filepath.Join(write(t, map[string]string{"a.csv": text}), "a.csv")
+		d, _, err := ReadGuessed([]string{path}, Options{})
+		return d, err
+	}
+	for text, channels := range map[string]int{
+		"y,z\r1,10.5\r5,11\r3,12.5\r4,12\r": 2,
+		"y,z\n1,0\n5,1\n3,1\n4,0\n":         1,
+	} {
+		if d, err := read(text); err != nil || d.Spec.Observation != channels {
+			t.Errorf("%q: %+v, %v, want %d channels", text, d, err, channels)
+		}
+	}
+	_, err := read("y_a,y_big,y_b\n1,9007199254740993,2\n2,9007199254740995,3\n")
+	if fault := new(Error); !errors.As(err, &fault) || !strings.Contains(fault.Remedy, "--observe y_a,y_b") {
+		t.Errorf("whole numbers beyond float64: %v", err)
 	}
 }

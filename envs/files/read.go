@@ -59,7 +59,10 @@ func Read(paths []string, o Options) (*Dataset, error) {
 	if err := o.checkNames(nameKind(inputs[0].path)); err != nil {
 		return nil, err
 	}
-	if err := all.settle(transforms); err != nil {
+	if err = all.settle(transforms); err == nil {
+		err = all.drowned()
+	}
+	if err != nil {
 		if len(inputs) == 1 {
 			err = inFile(inputs[0].path, err)
 		}

@@ -25,6 +25,7 @@ func (t *table) close(e *rows) error {
 	}
 	T := len(e.observations) / d.Spec.Observation
 	episode := Episode{
+		Times: e.times,
 		Episode: envs.Episode{
 			T: T, Observations: rounded32(e.observations), Controls: rounded32(e.controls), States: rounded32(e.states),
 			Labels: rounded32(e.labels),
@@ -115,6 +116,7 @@ func (t *table) interval(e *rows) error {
 		t.added += n - len(slices.Compact(slices.Clone(at)))
 		e.spread(t.data.Spec, at, n)
 	}
+	e.times = t.times(e, grid)
 	if grid = grid.named(); t.data.Spec.DT == 0 {
 		t.data.Spec.DT, t.data.TimeUnit = rounded(grid.step), grid.unit
 	}
@@ -129,6 +131,9 @@ func (t *table) rowPlace(e *rows, i int) string {
 // a fault, unless they go back from the first row to the last.
 func (t *table) order(e *rows) error {
 	n := len(e.time)
+	if t.clock.ofDay {
+		throughMidnight(e.time)
+	}
 	ascending, descending := slices.IsSorted(e.time), true
 	for i := 1; i < n; i++ {
 		descending = descending && e.time[i] < e.time[i-1]
@@ -148,8 +153,8 @@ func (t *table) order(e *rows) error {
 	}
 	for i := 1; i < n; i++ {
 		if e.time[i] == e.time[i-1] && t.options.Resample == "" {
-			return faultf(t.rowPlace(e, i), "leave one of them out, or name the column that tells recordings apart: --id "+
-				"NAME (env.id)",
+			return faultf(t.rowPlace(e, i), "leave one of them out, name the column that tells recordings apart with --id "+
+				"NAME (env.id), or say that rows are evenly spaced: --time none (env.time)",
 				"the time %s is there twice", t.clock.text(e.time[i]))
 		}
 	}
@@ -175,17 +180,7 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 	if err != nil {
 		return grid, nil, faultf("--resample", "", "%v", err)
 	}
-	// Steps are those of the calendar: of days from midnight of the first day on, of weeks from Monday on. A row belongs
-	// to the step within which it lies. Steps of numbers begin with the first row.
-	from := e.time[0]
-	aligned := slices.Contains([]string{"week", "month", "business day"}, grid.unit)
-	if t.clock.dates && !aligned {
-		from = day * math.Floor(from/day)
-	}
-	begin := grid.position(from)
-	if aligned {
-		begin = grid.step * math.Floor(begin/grid.step+1e-9)
-	}
+	begin := t.begin(grid, e.time[0])
 	at := make([]int, len(e.time))
 	for i := range at {
 		position := grid.position(e.time[i])
@@ -203,6 +198,19 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 	return grid, at, nil
 }
 
+// begin is the position from which steps that were asked for are counted. They are those of the calendar: of days from
+// midnight of the first day on, of weeks from Monday on. A row belongs to the step within which it lies. Steps of
+// numbers begin with the first row.
+func (t *table) begin(grid calendar, first float64) float64 {
+	if slices.Contains([]string{"week", "month", "business day"}, grid.unit) {
+		return grid.step * math.Floor(grid.position(first)/grid.step+1e-9)
+	}
+	if t.clock.dates {
+		first = day * math.Floor(first/day)
+	}
+	return grid.position(first)
+}
+
 // inexact is the relative error of a position, of a few roundings.
 const inexact = 0x1p-50
 
@@ -213,14 +221,32 @@ func (t *table) dates() error {
 	if !c.dates {
 		return nil
 	}
+	monthFirst, err := false, error(nil)
+	if c.forms[1].begun {
+		if monthFirst, err = c.monthFirst(); errors.Is(err, errAmbiguous) {
+			if first, decided := t.evenOrder(); decided {
+				monthFirst, err = first, nil
+				order := map[bool]string{false: "day", true: "month"}[first]
+				t.data.Notes = append(t.data.Notes, "the dates are read with the "+order+" first: only so are they evenly spaced")
+			}
+		}
+	}
+	c.swapped = monthFirst
 	for _, e := range t.list {
+		const remedy = "say which comes first: --dates day-first or --dates month-first (env.dates)"
+		if err != nil && !errors.Is(err, errAmbiguous) {
+			return faultf(t.rowPlace(e, 0), remedy, "%v", err)
+		}
 		if e.other == nil {
 			continue
 		}
-		monthFirst, err := c.monthFirst()
 		if err != nil {
-			return faultf(t.rowPlace(e, 0), "say which comes first: --dates day-first or --dates month-first (env.dates)",
-				"%v in %s or %s", err, c.text(e.time[len(e.time)-1]), c.text(e.other[len(e.other)-1]))
+			row := 0
+			for row < len(e.time)-1 && e.time[row] == e.other[row] {
+				row++
+			}
+			return faultf(t.rowPlace(e, row), remedy, "%v: %s may be %s or %s", err, c.write(e.time[row]),
+				longDate(e.time[row]), longDate(e.other[row]))
 		}
 		if monthFirst {
 			e.time = e.other

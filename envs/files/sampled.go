@@ -17,6 +17,7 @@ type sampled struct {
 	other   []float64 // the dates with the month first; nil: they are the same
 	failed  int       // how many values are no times
 	dates   bool
+	ofDay   bool // the times are times of the day
 	broken  bool // nearly every value is a date
 }
 
@@ -32,7 +33,7 @@ func (c *sampled) add(text string, clock *clock, commas bool) {
 	if text != "" {
 		at, err = clock.read(text)
 	}
-	if c.dates = clock.dates; err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
+	if c.dates, c.ofDay = clock.dates, clock.ofDay; err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
 		at = math.NaN()
 		if c.failed++; c.failed > fewFailures && c.failed*failureShare > len(c.texts) {
 			c.times = nil
@@ -59,22 +60,35 @@ func (c *sampled) settle(clock *clock) {
 		c.broken = c.dates && c.failed*failureShare <= len(c.texts) && c.groups() > fewFailures
 		c.times, c.other = nil, nil
 	}
+	if c.ofDay {
+		throughMidnight(c.times)
+	}
 	if c.times == nil || c.other == nil {
 		return
 	}
 	monthFirst, err := clock.monthFirst()
-	if day := (&sampled{times: c.times}).grows(nil); monthFirst || err != nil && !day {
+	if err != nil {
+		monthFirst = !(&sampled{times: c.times}).grows(nil)
+		if first, decided := evenOrder(c.times, c.other); decided {
+			monthFirst = first
+		}
+	}
+	if monthFirst {
 		c.times = c.other
 	}
 }
 
-// undecided reports whether the column holds times that cannot be used as they are: none that grow, or dates with
-// faults.
+// undecided reports whether the column holds times that cannot be used as they are: none that grow, dates with
+// faults, or texts below a name that only times have.
 func (c *sampled) undecided() bool {
-	if c.broken {
+	if c.broken && !c.ofDay {
 		return true
 	}
-	return len(c.times) > 1 && c.groups() > 1 && (c.dates || slices.Contains(onlyTimes, strings.ToLower(c.name)))
+	named := slices.Contains(onlyTimes, strings.ToLower(c.name))
+	if c.times == nil {
+		return named && !c.numeric && c.groups() > fewFailures
+	}
+	return len(c.times) > 1 && c.groups() > 1 && (c.dates && !c.ofDay || named)
 }
 
 // blocks reports whether the rows of each group lie together.
@@ -131,6 +145,20 @@ func (c *sampled) grows(id *sampled) bool {
 		seen[k] = true
 	}
 	return true
+}
+
+// evenWithin reports whether times are equally far from each other, in the order of the rows, within each group of id.
+func (c *sampled) evenWithin(id *sampled) bool {
+	last, gap := map[string]float64{}, math.NaN()
+	for i, at := range c.times {
+		if before, known := last[id.texts[i]]; known && math.IsNaN(gap) {
+			gap = at - before
+		} else if known && at-before != gap {
+			return false
+		}
+		last[id.texts[i]] = at
+	}
+	return gap > 0
 }
 
 func ascends(times []float64) bool {

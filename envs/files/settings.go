@@ -16,14 +16,14 @@ func Kind() envs.Kind {
 
 // Settings are the keys of own data. The files decide Hash and the dimensions.
 type Settings struct {
-	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files decide theirs"`
+	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files set their own"`
 	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files set their own"`
 
 	Files         string  `yaml:"files" bits:"same" doc:"your own data: files, folders or globs, separated by commas"`
 	Observe       string  `yaml:"observe" bits:"same" doc:"observed columns (or array), separated by commas; empty: y, y1, y_name …"`
 	Control       string  `yaml:"control" bits:"same" doc:"control columns (or array), separated by commas; empty: u, u1, u_name …"`
 	Label         string  `yaml:"label" bits:"same" doc:"label columns (or array) of 0 and 1, separated by commas; empty: label, label1 …"`
-	Time          string  `yaml:"time" bits:"same" doc:"column of times (numbers or dates), or two columns separated by a comma (days and times of day), or none (rows are evenly spaced); empty: t"`
+	Time          string  `yaml:"time" bits:"same" doc:"column of times (numbers or dates), or columns separated by commas: days and times of day, or the parts of a date (year,month,day,hour or year,quarter), or none (rows are evenly spaced); empty: t"`
 	ID            string  `yaml:"id" bits:"same" doc:"column that identifies recordings; empty: episode"`
 	Dates         string  `yaml:"dates" values:"auto day-first month-first" bits:"same" doc:"order of dates such as 01/02/2021; auto: decided by an unambiguous date of the column, such as 13/01/2021"`
 	Rename        string  `yaml:"rename" bits:"same" doc:"new names of arrays and columns: OLD=NEW, separated by commas"`
@@ -34,7 +34,7 @@ type Settings struct {
 	DT            float64 `yaml:"interval" want:"[0,1000000]" bits:"same" doc:"time between two steps, if the files do not say; 0: unknown"`
 	Split         string  `yaml:"split" values:"auto episode time" bits:"same" doc:"held-out data, if the files do not say: whole episodes, drawn by the seed, or by time (the last steps of each recording); auto: by time if there are too few episodes"`
 
-	Normalise  string  `yaml:"normalise" doc:"scaling of your data: auto (each channel to zero mean and unit deviation over the training episodes), none, or a JSON file with means and deviations"`
+	Normalise  string  `yaml:"normalise" doc:"scaling of your data: auto (each channel to zero mean and unit deviation over the training episodes), recording (the same for each recording separately, over its training steps), none, or a JSON file with means and deviations"`
 	Validation float64 `yaml:"validation" want:"[0,1)" doc:"share of the episodes used for validation, if the files give no split" source:"authors' code: 0.1"`
 	Test       float64 `yaml:"test" want:"[0,1)" doc:"share of the episodes held out for testing, if the files give no split" source:"authors' code: 0.1"`
 	Hash       string  `yaml:"hash" doc:"content hash of the scaled data set, filled in when a run begins"`
@@ -60,6 +60,29 @@ func (s *Settings) Options() (Options, error) {
 	return o, nil
 }
 
+// Complete takes over what a guess has found where the settings say nothing, and returns the keys that it has set, as
+// key=value.
+func (s *Settings) Complete(guess Options) []string {
+	var set []string
+	for _, k := range []struct {
+		key   string
+		to    *string
+		value string
+	}{
+		{"observe", &s.Observe, strings.Join(guess.Observe, ",")},
+		{"control", &s.Control, strings.Join(guess.Control, ",")},
+		{"time", &s.Time, guess.Time},
+		{"id", &s.ID, guess.ID},
+		{"resample", &s.Resample, guess.Resample},
+	} {
+		if *k.to == "" && k.value != "" {
+			*k.to = k.value
+			set = append(set, "env."+k.key+"="+k.value)
+		}
+	}
+	return set
+}
+
 // words are the parts of a list separated by commas; nil if it is empty.
 func words(list string) []string {
 	var all []string
@@ -72,11 +95,13 @@ func words(list string) []string {
 }
 
 // Divided returns the data set with the parts that splitting by time gives, or as it is, if it is split by episode or
-// the files give the split.
+// the files give the split. Where each recording has its own scale, each is divided by time unless the settings say
+// otherwise.
 func (s *Settings) Divided(d *Dataset) (*Dataset, error) {
 	shares := Fractions{Validation: s.Validation, Test: s.Test}
-	if _, err := d.Split(0, shares); s.Split == "episode" || s.Split == "auto" && err == nil ||
-		d.Episodes[0].Part != Unassigned {
+	_, err := d.Split(0, shares)
+	whole := s.Split == "episode" || s.Split == "auto" && err == nil && s.Normalise != EachRecording
+	if whole || d.Episodes[0].Part != Unassigned {
 		return d, nil
 	}
 	return d.SplitByTime(shares)

@@ -52,7 +52,7 @@ func (d *Dataset) settle(t Transforms) error {
 		}
 	}
 	if !slices.ContainsFunc(d.Episodes, func(e Episode) bool { return e.observes() }) {
-		return faultf("--transform", "take another one", "it leaves no value: every difference is beside a missing value")
+		return faultf("--transform", "use another transform", "it leaves no value: every difference involves a missing value")
 	}
 	return nil
 }

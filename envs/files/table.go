@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -30,13 +31,16 @@ type table struct {
 	roles   []role
 	data    *Dataset
 	clock   clock
+	kept    *clock // the clock of the times of recordings
 	dayClock
 
 	list     []*rows // in the order of their first rows
 	byID     map[string]*rows
 	last     *rows
 	hasTime  bool
-	twoFold  bool // days and times of the day are in two columns
+	twoFold  bool  // days and times of the day are in two columns
+	parts    []int // columns of the parts of a date; nil: one column has all
+	style    partStyle
 	hasID    bool
 	comma    bool // a number had a decimal comma
 	point    bool // a number had a decimal point
@@ -55,6 +59,7 @@ type rows struct {
 	time  []float64 // of two columns the days, until they are joined
 	other []float64 // the dates with the month first; nil: they are the same
 	ofDay []float64 // as dayClock.read returns them
+	times *Times    // of the steps of the even grid
 	part  Part
 	observations, controls,
 	states, labels, mask, modes []float64
@@ -157,8 +162,18 @@ func (t *table) readHeader() error {
 		}
 		d.Spec.Labels = append(d.Spec.Labels, c)
 	}
+	for i, r := range t.roles {
+		if r == episodeID {
+			d.IDName = t.header[i]
+		}
+	}
 	t.hasTime, t.hasID = len(columns[timeOf]) > 0, len(columns[episodeID]) > 0
 	t.twoFold = len(columns[clockOf]) > 0
+	if len(columns[dateOf]) > 0 {
+		for _, name := range words(t.options.Time) {
+			t.parts = append(t.parts, slices.Index(t.header, name))
+		}
+	}
 	for _, name := range words(t.options.Time) {
 		if !slices.Contains(t.header, name) && len(words(t.options.Time)) > 1 {
 			return faultf("--time "+name, "", "there is no such column; there are %s", list(t.header))
@@ -202,7 +217,7 @@ func (t *table) row(record []string) error {
 	if e == nil || e.id != id {
 		known := false
 		if e, known = t.byID[id]; known && !t.hasTime {
-			return faultf(t.place(), "sort the rows by episode", "episode %s goes on after another one began", id)
+			return faultf(t.place(), "sort the rows by episode", "episode %s continues after another one began", id)
 		} else if !known {
 			e = &rows{id: id, part: Unassigned}
 			t.byID[id], t.list = e, append(t.list, e)
@@ -212,6 +227,9 @@ func (t *table) row(record []string) error {
 	e.lines = append(e.lines, t.in.row())
 	t.rowsRead++
 	for i, cell := range record {
+		if t.parts != nil && i == t.parts[0] {
+			cell = joinParts(words(t.options.Time), t.partsOf(record))
+		}
 		if err := t.cell(i, strings.TrimSpace(cell)); err != nil {
 			return err
 		}
@@ -219,11 +237,21 @@ func (t *table) row(record []string) error {
 	return nil
 }
 
+// partsOf are the parts of the date of a row.
+func (t *table) partsOf(record []string) []string {
+	list := make([]string, len(t.parts))
+	for i, column := range t.parts {
+		list[i] = strings.TrimSpace(record[column])
+		t.style.learn(list[i])
+	}
+	return list
+}
+
 // cell adds the value of column i to the recording of the row.
 func (t *table) cell(i int, text string) error {
 	e, r := t.last, t.roles[i]
 	switch r {
-	case unused, episodeID:
+	case unused, episodeID, dateOf:
 		return nil
 	case partOf:
 		part, ok := parsePart(text)
@@ -245,8 +273,8 @@ func (t *table) cell(i int, text string) error {
 	case timeOf:
 		at, err := t.clock.read(text)
 		if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
-			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59",
-				"%q is no time", text)
+			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59; or say "+
+				"that rows are evenly spaced: --time none (env.time)", "%q is no time", text)
 		}
 		if t.twoFold && !t.clock.wholeDay(at) {
 			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day",
@@ -313,7 +341,7 @@ func (t *table) number(text string) (float64, error) {
 func (t *table) value(i int, text string, v float64) error {
 	e, r := t.last, t.roles[i]
 	if math.Abs(v) >= exactly && r == observation && !floating(text) {
-		return t.cellFault(i, "subtract an offset from the column, or leave it out: --observe NAME",
+		return t.cellFault(i, "subtract an offset from the column, or leave it out: --observe "+t.others(i),
 			"the whole number %s has more digits than float64 holds", text)
 	}
 	if math.IsInf(float64(float32(v)), 0) {
@@ -342,11 +370,23 @@ func (t *table) value(i int, text string, v float64) error {
 		e.mask = append(e.mask, v)
 	case modeOf:
 		if _, ok := wholeNumber(v, math.MinInt16, math.MaxInt16); !ok {
-			return t.cellFault(i, "number the modes 0, 1, 2, …", "the mode is %q", text)
+			return t.cellFault(i, "number the modes 0, 1, 2, …; if the column was measured, name what is: --observe y,"+
+				t.header[i], "the mode is %q", text)
 		}
 		e.modes = append(e.modes, v)
 	}
 	return nil
+}
+
+// others are the observed columns beside column i, as they are asked for.
+func (t *table) others(i int) string {
+	var names []string
+	for j, r := range t.roles {
+		if r == observation && j != i {
+			names = append(names, t.header[j])
+		}
+	}
+	return cmp.Or(strings.Join(names, ","), "NAME")
 }
 
 // floating reports whether a number is written as one that was rounded: with a point or an exponent.

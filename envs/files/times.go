@@ -22,11 +22,20 @@ type clock struct {
 	// wrongDay and wrongMonth are set if a date is none with the day first, or with the month first.
 	wrongDay, wrongMonth bool
 	order                string // of day and month, if it was given
+	// forms write dates as the column does: those with the day first, or of one order alone, and those with the month
+	// first, which are meant if swapped is set.
+	forms   [2]forms
+	swapped bool
+	bare    bool // numbers with decimals stand beside some without
 	// zoned is set if dates have an offset from UTC; offset is that of all of them, in seconds, unless zones differ.
 	zoned, mixed bool
 	offset       float64
 	// numbered is set if times are seconds since day 0, not since 1970.
 	numbered bool
+	// ofDay is set if times are those of the day, as 14:30: they count from the begin of day 0.
+	ofDay bool
+	// hoursMinutes and yearMonths are set if times are numbers such as 1430, or as 201012.
+	hoursMinutes, yearMonths bool
 }
 
 // read returns a time: a number as it is, a date in seconds since 1970 in UTC. Of a date whose day and month may change
@@ -80,6 +89,8 @@ func (c *clock) number(text string) (float64, error) {
 	}
 	if _, after, ok := strings.Cut(text, "."); ok {
 		c.digits = max(c.digits, len(after))
+	} else {
+		c.bare = true
 	}
 	c.other = v
 	return v, nil
@@ -135,6 +146,22 @@ func (c calendar) position(t float64) float64 {
 		t += 3 * day // 1970 began on a Thursday
 	}
 	return t / secondsOf[c.unit]
+}
+
+// moment is the time at a position; of months, the begin of one.
+func (c calendar) moment(position float64) float64 {
+	switch c.unit {
+	case "":
+		return position
+	case "month":
+		return float64(time.Date(0, 1+time.Month(int(math.Floor(position+1e-9))), 1, 0, 0, 0, 0, time.UTC).Unix())
+	case "business day":
+		week := math.Floor(position / 5)
+		return day * (7*week + position - 5*week - 3)
+	case "week":
+		return float64(7*day*position) - 3*day
+	}
+	return position * secondsOf[c.unit]
 }
 
 // length is about how long a step is, to compare steps: of dates in seconds, of numbers in their unit.

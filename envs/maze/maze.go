@@ -65,7 +65,7 @@ func New(cfg Config) (*Env, error) {
 		Name: "maze", Observation: 2 * cfg.Balls, Control: 2 * cfg.Balls, State: 4 * cfg.Balls,
 		Labels: labels(cfg.Balls), DT: cfg.DT,
 	}}
-	if share := e.crowding(); share > 0.5 || e.freeShare() < minFree {
+	if share := e.crowding(); share > 0.5 || !e.roomy() {
 		return nil, fmt.Errorf("%w: no room for %d agents of radius %v", ErrConfig, cfg.Balls, cfg.Radius)
 	}
 	return e, nil
@@ -96,16 +96,16 @@ func (e *Env) crowding() float64 {
 	return float64(e.cfg.Balls-1) * math.Pi * float64(reach*reach) / 4
 }
 
-// freeShare is the share of the square in which a single agent has room.
-func (e *Env) freeShare() float64 {
+// roomy is true if a single agent has room in at least a share minFree of the square, looked at on a grid.
+func (e *Env) roomy() bool {
 	const n = 200
 	free := 0
-	for i := range n * n {
+	for i := 0; i < n*n && free < minFree*n*n; i++ {
 		if e.world.Free(planar.Vec{X: (float64(2*(i%n)) + 1 - n) / n, Y: (float64(2*(i/n)) + 1 - n) / n}, nil) {
 			free++
 		}
 	}
-	return float64(free) / (n * n)
+	return free >= minFree*n*n
 }
 
 // Spec returns the dimensions: per agent two observations, two controls, four states and four labels.
@@ -130,7 +130,7 @@ func (e *Env) NearWalls(x, y, reach float64) (vertical, horizontal bool) {
 	return vertical, horizontal
 }
 
-// Probes are the velocities of the agents, the walls that each of them met, and where they are.
+// Probes are the velocities of the agents, the walls and agents that each of them met, and where they are.
 func (e *Env) Probes() envs.Probes {
 	var p envs.Probes
 	n := e.cfg.Balls
@@ -138,6 +138,9 @@ func (e *Env) Probes() envs.Probes {
 		p.Rates = append(p.Rates, envs.Column{Name: fmt.Sprintf("vx%d", i+1), Unit: "1/s", Index: 2 * (n + i)},
 			envs.Column{Name: fmt.Sprintf("vy%d", i+1), Unit: "1/s", Index: 2*(n+i) + 1})
 		p.Contacts = append(p.Contacts, i)
+		if n > 1 {
+			p.Encounters = append(p.Encounters, 3*n+i)
+		}
 		p.Bodies = append(p.Bodies, [2]int{2 * i, 2*i + 1})
 	}
 	return p

@@ -9,7 +9,7 @@ func Kind() envs.Kind {
 
 // Settings are the keys of noise.
 type Settings struct {
-	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files decide theirs"`
+	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files set their own"`
 	Controls     int `yaml:"controls" want:"[0,65536]" doc:"control dimensions; files set their own"`
 }
 

@@ -70,7 +70,7 @@ func NASCARKind() envs.Kind {
 
 // NASCARSettings are the keys of the track.
 type NASCARSettings struct {
-	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files decide theirs"`
+	Observations int `yaml:"observations" want:"[0,65536]" doc:"observed dimensions; nascar: 0 shows the state itself; files set their own"`
 }
 
 // New builds the environment.

@@ -49,7 +49,7 @@ func NewSticky() *Sticky {
 // StickyKind is Sticky as a value of env.kind.
 func StickyKind() envs.Kind {
 	return envs.Kind{
-		Name: "sticky", Doc: "three linear systems with a control, in turns by chance",
+		Name: "sticky", Doc: "three linear systems with a control that switch at random",
 		Settings: func() envs.Settings { return new(StickySettings) },
 	}
 }

@@ -104,13 +104,11 @@ func (c Comparison) draw(canvas draw.Canvas, panels []*plot.Plot, samples []samp
 	for j, at := range plot.Align([][]*plot.Plot{panels}, tiles, canvas)[0] {
 		panels[j].Draw(at)
 		data := panels[j].DataCanvas(at)
-		title(canvas, string(rune('a'+j)), c.Panels[j].Title, vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
+		title(canvas, letter(j, len(panels)), c.Panels[j].Title, vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
 		if j < len(panels)-1 {
 			continue
 		}
-		for i, s := range samples {
-			s.draw(canvas, vg.Point{X: data.Max.X + 14, Y: data.Max.Y - rowHeight*vg.Length(i+1)})
-		}
+		drawColumn(canvas, samples, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
 	}
 }
 

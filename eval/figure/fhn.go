@@ -16,11 +16,11 @@ import (
 // FHN lays out the figure of the FitzHugh–Nagumo protocol:
 //
 //	a  the predictive distribution of v and w against what happened
-//	b  R² over the horizon, beside the baselines and the published figures
+//	b  1 − R² over the horizon, beside the baselines and the published figures
 //	c  the state space of the true system, coloured by the model's switch
 func FHN(report eval.FHNReport, picture eval.FHNPicture) Figure {
 	return Figure{
-		Name: "fhn", width: 9.6 * vg.Inch, height: 7 * vg.Inch,
+		Name: "fhn", width: 11.6 * vg.Inch, height: 7 * vg.Inch,
 		draw: func(c draw.Canvas) { drawFHN(c, report, picture) },
 		tables: []namedTable{
 			{"fan", picture.Fan.Table()},
@@ -35,10 +35,10 @@ func drawFHN(c draw.Canvas, report eval.FHNReport, picture eval.FHNPicture) {
 		c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y},
 	})
 	v, w := fanPanel(picture.Fan, 0), fanPanel(picture.Fan, 1)
-	r2 := r2Panel(report)
+	r2, curves := r2Panel(report)
 	portrait, switches := portraitPanel(picture.Portrait)
 	tiles := draw.Tiles{
-		Rows: 2, Cols: 2, PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 12, PadX: 26, PadY: 34,
+		Rows: 2, Cols: 2, PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 166, PadX: 26, PadY: 34,
 	}
 	plots := [][]*plot.Plot{{v, r2}, {w, portrait}}
 	for i, row := range plot.Align(plots, tiles, c) {
@@ -51,7 +51,8 @@ func drawFHN(c draw.Canvas, report eval.FHNReport, picture eval.FHNPicture) {
 				title(c, "a", "Prediction", above)
 				drawRow(c, fanKey(), data.Max.X, above.Y)
 			case i == 0 && j == 1:
-				title(c, "b", "R² of predictions k steps ahead", above)
+				title(c, "b", "Unexplained variance, k steps ahead", above)
+				drawColumn(c, curves, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
 			case i == 1 && j == 1:
 				title(c, "c", "State space by switch", above)
 				drawRow(c, switches, data.Max.X, above.Y)
@@ -110,16 +111,17 @@ func fanPanel(f eval.FHNFan, i int) *plot.Plot {
 	return p
 }
 
-func r2Panel(r eval.FHNReport) *plot.Plot {
+// r2Panel draws 1 − R², the share of the variance that is not explained, over the horizon: on a logarithmic axis the
+// good models can be told apart beside the simple rules. It returns the samples of what is within the axes, too.
+func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 	a := r.AtStart
-	p := newPlot(
-		axis{"horizon k (steps)", 0, float64(r.Options.Horizon), 6},
-		axis{"R²", r2Floor(a.Unknown.Mean), 1.01, 6},
-	)
-	var k key
+	type entry struct {
+		sample
+		data []point
+	}
+	var all []entry
 	add := func(name string, style draw.LineStyle, r2 []float64) {
-		p.Add(curve{horizonPoints(r2), style})
-		k = append(k, sample{text: name, line: style})
+		all = append(all, entry{sample{text: name, line: style}, unexplained(horizonPoints(r2))})
 	}
 	add("model, stimulus known", line(sky, 1.4), a.Known.Mean)
 	add("true system, stimulus unknown", line(ink, 1, 4, 2), a.Ceiling)
@@ -140,11 +142,45 @@ func r2Panel(r eval.FHNReport) *plot.Plot {
 		for j, h := range eval.FHNHorizons() {
 			at = append(at, point{float64(h), published.R2[j]})
 		}
-		p.Add(markers{at, signs[i]})
-		k = append(k, sample{text: "paper: " + published.Name, glyph: signs[i]})
+		all = append(all, entry{sample{text: "paper: " + published.Name, glyph: signs[i]}, unexplained(at)})
 	}
-	p.Add(k)
-	return p
+	lo, hi := unexplainedRange(a.Unknown.Mean, a.Linear)
+	p := newPlot(axis{"horizon k (steps)", 0, float64(r.Options.Horizon), 6}, axis{"1 − R²", lo, hi, 6})
+	p.Y.Tick.Marker = decades{}
+	var shown []sample
+	for _, e := range all {
+		if !slices.ContainsFunc(e.data, func(at point) bool { return at.y >= lo && at.y <= hi }) {
+			continue // what is clipped away needs no explanation
+		}
+		shown = append(shown, e.sample)
+		if e.glyph.Shape != nil {
+			p.Add(markers{e.data, e.glyph})
+		} else {
+			p.Add(curve{e.data, e.line})
+		}
+	}
+	return p, shown
+}
+
+// unexplained maps R² to the decimal logarithm of 1 − R²; a perfect prediction has none.
+func unexplained(r2 []point) []point {
+	mapped := make([]point, len(r2))
+	for i, at := range r2 {
+		mapped[i] = point{at.x, math.Log10(max(1-at.y, 0))}
+	}
+	return mapped
+}
+
+// unexplainedRange is the range of log(1 − R²): from 0.001, or lower where the model is better, to 1, or higher where
+// the model is worse than the mean, up to 10.
+func unexplainedRange(model, rule []float64) (lo, hi float64) {
+	lo, hi = -3, 0
+	for _, at := range append(unexplained(horizonPoints(model)), unexplained(horizonPoints(rule))...) {
+		if !math.IsNaN(at.y) && !math.IsInf(at.y, 0) {
+			lo, hi = min(lo, at.y), max(hi, at.y)
+		}
+	}
+	return max(lo, -5), min(hi, 1) + 0.05
 }
 
 func horizonPoints(r2 []float64) []point {
@@ -153,18 +189,6 @@ func horizonPoints(r2 []float64) []point {
 		data = append(data, point{float64(i + 1), v})
 	}
 	return data
-}
-
-// r2Floor returns where the axis of R² begins: low enough for the model, and for the key below
-// the curves of a good one.
-func r2Floor(model []float64) float64 {
-	floor := 0.0
-	for _, v := range model {
-		for v < floor && floor > -0.6 {
-			floor -= 0.2
-		}
-	}
-	return floor
 }
 
 // portraitPanel returns the plot and the samples of the switches that matter.
@@ -201,7 +225,7 @@ func portraitPanel(data eval.FHNPortrait) (*plot.Plot, []sample) {
 
 // switchColors gives each point the mixture of the switches' colours by their weights, each weight
 // taken relative to the largest that its switch reaches, cubed so that the leading switch shows.
-// Switches are coloured in the order of their total weight; those that ever lead get a sample.
+// Switches are coloured and numbered in the order of their total weight; those that ever lead get a sample.
 func switchColors(weights [][]float64) ([]color.Color, []sample) {
 	if len(weights) == 0 {
 		return nil, nil
@@ -239,7 +263,7 @@ func switchColors(weights [][]float64) ([]color.Color, []sample) {
 		palette[i] = c
 		if leads[i]*100 > len(weights) {
 			samples = append(samples, sample{
-				text:  fmt.Sprint(i + 1),
+				text:  fmt.Sprint(rank + 1),
 				glyph: draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.CircleGlyph{}},
 			})
 		}

@@ -8,6 +8,7 @@ package figure
 import (
 	"bytes"
 	"fmt"
+	"image/png"
 	"path/filepath"
 
 	"gonum.org/v1/plot/vg"
@@ -72,12 +73,22 @@ func (f Figure) Write(dir string) ([]string, error) {
 	return paths, nil
 }
 
+// Files are the names of the files of Write.
+func (f Figure) Files() []string {
+	list := []string{f.Name + ".png", f.Name + ".svg"}
+	for _, t := range f.tables {
+		list = append(list, f.Name+"_"+t.name+".csv")
+	}
+	return list
+}
+
 // PNG renders the figure as pixels.
 func (f Figure) PNG() ([]byte, error) {
-	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch))}
+	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch))
 	f.draw(draw.New(c))
 	var b bytes.Buffer
-	if _, err := c.WriteTo(&b); err != nil {
+	// A figure compresses well in any case, and the search for the smallest file takes longer than the drawing.
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, c.Image()); err != nil {
 		return nil, fmt.Errorf("encode PNG: %w", err)
 	}
 	return b.Bytes(), nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	stddraw "image/draw"
 	"math"
 
 	"gonum.org/v1/plot/vg"
@@ -45,13 +46,7 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 				x := c.Min.X + margin + vg.Length(k)*(side+gap)
 				at := vg.Rectangle{Min: vg.Point{X: x, Y: top - above - tall}, Max: vg.Point{X: x + side, Y: top - above}}
 				c.DrawImage(at, frame(d, e, k*every))
-				c.StrokeLines(line(pale, 0.4), []vg.Point{
-					at.Min,
-					{X: at.Max.X, Y: at.Min.Y},
-					at.Max,
-					{X: at.Min.X, Y: at.Max.Y},
-					at.Min,
-				})
+				strokeBorder(c, line(pale, 0.4), at)
 			}
 		}
 	}
@@ -62,14 +57,26 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 func frame(d *files.Dataset, e *files.Episode, t int) image.Image {
 	const scale = 4
 	h, w, channels := d.Image[0], d.Image[1], d.Image[2]
-	m := image.NewRGBA(image.Rect(0, 0, scale*w, scale*h))
-	for y := range scale * h {
-		for x := range scale * w {
-			i := t*d.Spec.Observation + (y/scale*w+x/scale)*channels
-			m.Set(x, y, pixel(e, i, channels))
+	return enlarged(image.NewRGBA(image.Rect(0, 0, scale*w, scale*h)), scale, func(x, y int) color.Color {
+		return pixel(e, t*d.Spec.Observation+(y*w+x)*channels, channels)
+	})
+}
+
+// enlarged fills a picture with cells of scale × scale pixels.
+func enlarged(m stddraw.Image, scale int, cell func(x, y int) color.Color) image.Image {
+	size := m.Bounds().Size()
+	for y := range size.Y {
+		for x := range size.X {
+			m.Set(x, y, cell(x/scale, y/scale))
 		}
 	}
 	return m
+}
+
+// strokeBorder draws the outline of a rectangle.
+func strokeBorder(c draw.Canvas, style draw.LineStyle, at vg.Rectangle) {
+	left, right := vg.Point{X: at.Min.X, Y: at.Max.Y}, vg.Point{X: at.Max.X, Y: at.Min.Y}
+	c.StrokeLines(style, []vg.Point{at.Min, right, at.Max, left, at.Min})
 }
 
 // pixel is grey for one channel, red, green and blue for three or more, red and green for two.

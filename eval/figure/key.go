@@ -3,7 +3,6 @@ package figure
 import (
 	"image/color"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -65,28 +64,27 @@ func drawRow(c draw.Canvas, samples []sample, x, y vg.Length) {
 	}
 }
 
-// key is a column of samples in the lower left corner of a plot, on a veil that lets a line behind it be guessed.
-type key []sample
-
-// Plot implements plot.Plotter.
-func (k key) Plot(c draw.Canvas, _ *plot.Plot) {
-	const margin, inner = 6, 4
-	width := vg.Length(0)
-	for _, s := range k {
-		width = max(width, s.width()-9)
-	}
-	height := rowHeight * vg.Length(len(k))
-	lo := vg.Point{X: c.Min.X + margin, Y: c.Min.Y + margin}
-	hi := vg.Point{X: lo.X + width + 2*inner, Y: lo.Y + height + inner}
-	c.FillPolygon(translucent(rgb(0xFFFFFF), 0.85), []vg.Point{lo, {X: hi.X, Y: lo.Y}, hi, {X: lo.X, Y: hi.Y}})
-	for i, s := range k {
-		s.draw(c, vg.Point{X: lo.X + inner, Y: hi.Y - rowHeight*vg.Length(i+1)})
+// drawColumn puts samples below each other, from a corner at the upper left on.
+func drawColumn(c draw.Canvas, samples []sample, corner vg.Point) {
+	for i, s := range samples {
+		s.draw(c, vg.Point{X: corner.X, Y: corner.Y - rowHeight*vg.Length(i+1)})
 	}
 }
 
-// title writes a panel's letter and title above its plot, at the left edge of the data.
+// letter is that of panel i of n; a panel alone has none.
+func letter(i, n int) string {
+	if n < 2 {
+		return ""
+	}
+	return string(rune('a' + i))
+}
+
+// title writes a panel's letter, if it has one, and title above its plot, at the left edge of the data.
 func title(c draw.Canvas, letter, words string, at vg.Point) {
-	style := boldStyle(letterSize, ink)
-	c.FillText(style, at, letter)
-	c.FillText(textStyle(titleSize, ink), vg.Point{X: at.X + style.Width(letter) + 6, Y: at.Y}, words)
+	if letter != "" {
+		style := boldStyle(letterSize, ink)
+		c.FillText(style, at, letter)
+		at.X += style.Width(letter) + 6
+	}
+	c.FillText(textStyle(titleSize, ink), at, words)
 }

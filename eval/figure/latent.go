@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -23,18 +25,18 @@ func Latent(r eval.LatentReport) Figure {
 	}
 	for _, c := range r.Curves {
 		panels = append(panels, activationPanel(c, r.M))
-		titles = append(titles, "switch over "+c.Over)
+		titles = append(titles, "switch over "+strings.TrimSuffix(c.Over, unitOf(c.Over)))
 	}
 	columns := 2
 	if len(panels) > 4 {
 		columns = 3
 	}
 	rows := (len(panels) + columns - 1) / columns
-	caption := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base " +
+	words := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base " +
 		"system, numbered at its peak"
 	return Figure{
 		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch, height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
-		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, caption) },
+		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, words) },
 		tables: []namedTable{{"points", r.PointTable()}, {"activation", r.CurveTable()}},
 	}
 }
@@ -80,8 +82,14 @@ func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
 			}
 		}
 	}
+	factor, label := plainUnit(c.Over)
+	for i := range lines {
+		for j := range lines[i] {
+			lines[i][j].x *= factor
+		}
+	}
 	width := c.At[1] - c.At[0]
-	p := newPlot(axis{c.Over, c.At[0] - width/2, c.At[len(c.At)-1] + width/2, 6},
+	p := newPlot(axis{label, factor * (c.At[0] - width/2), factor * (c.At[len(c.At)-1] + width/2), 6},
 		axis{"mean weight", 0, 1.12*highest + 1e-9, 5})
 	palette := categories(m)
 	for i := range m {
@@ -89,6 +97,24 @@ func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
 	}
 	p.Add(peaks{lines, 0.08 * highest})
 	return p
+}
+
+// unitOf is the unit at the end of a label, with its parentheses and the space before them; empty if there is none.
+func unitOf(label string) string {
+	if i := strings.LastIndex(label, " ("); i >= 0 && strings.HasSuffix(label, ")") {
+		return label[i:]
+	}
+	return ""
+}
+
+// plainUnit splits a label in multiples of a unit, such as "angle (3 rad)", into the factor and the label in the unit.
+func plainUnit(label string) (factor float64, plain string) {
+	unit := strings.Trim(unitOf(label), " ()")
+	number, name, found := strings.Cut(unit, " ")
+	if factor, err := strconv.ParseFloat(number, 64); err == nil && found {
+		return factor, strings.TrimSuffix(label, unitOf(label)) + " (" + name + ")"
+	}
+	return 1, label
 }
 
 // peaks writes the number of each line that rises above a height beside its highest point.

@@ -19,12 +19,13 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 	if hi-lo > 3 {
 		steps = steps[:1]
 	}
+	long := lo < -5-1e-9 || hi > 5+1e-9 // all labels of an axis are of one kind
 	var marks []plot.Tick
 	for e := math.Floor(lo); e <= hi; e++ {
 		for _, m := range steps {
 			v := e + math.Log10(m)
 			if v >= lo-1e-9 && v <= hi+1e-9 {
-				marks = append(marks, plot.Tick{Value: v, Label: strconv.FormatFloat(m*math.Pow(10, e), 'g', 3, 64)})
+				marks = append(marks, plot.Tick{Value: v, Label: decade(m, int(e), long)})
 			}
 		}
 	}
@@ -36,6 +37,14 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 		marks[i].Value = math.Log10(marks[i].Value)
 	}
 	return marks
+}
+
+// decade writes m times a power of ten, in full or not.
+func decade(m float64, exponent int, long bool) string {
+	if long {
+		return strconv.FormatFloat(m, 'f', 0, 64) + power(exponent)
+	}
+	return strconv.FormatFloat(m*math.Pow(10, float64(exponent)), 'f', max(0, -exponent), 64)
 }
 
 // logarithms maps y to its decimal logarithm; what has none is left out of a curve.

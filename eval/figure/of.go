@@ -23,6 +23,8 @@ func Of(found eval.Findings, env envs.Env) (Figure, bool) {
 		return Predictions(r, wallsOf(env)), true
 	case eval.PixelReport:
 		return Pixels(r), true
+	case eval.SegmentationReport:
+		return Segmentation(r), true
 	case eval.RecordedReport:
 		return Recorded(r), true
 	}

@@ -55,13 +55,7 @@ func Pixels(r eval.PixelReport) Figure {
 				frameAt := func(x vg.Length, pixels []float32) {
 					at := vg.Rectangle{Min: vg.Point{X: x, Y: top - tall}, Max: vg.Point{X: x + side, Y: top}}
 					c.DrawImage(at, grayImage(pixels, r.Image))
-					c.StrokeLines(line(pale, 0.4), []vg.Point{
-						at.Min,
-						{X: at.Max.X, Y: at.Min.Y},
-						at.Max,
-						{X: at.Min.X, Y: at.Max.Y},
-						at.Min,
-					})
+					strokeBorder(c, line(pale, 0.4), at)
 				}
 				frameAt(left, s.Seen)
 				for k, pixels := range row.images {
@@ -71,8 +65,7 @@ func Pixels(r eval.PixelReport) Figure {
 			}
 			top -= 14
 		}
-		c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + margin, Y: c.Min.Y + 6},
-			"images: black 0, white 1 or certain; seen: the last image before the prediction")
+		caption(c, "images: black 0, white 1 or certain; seen: the last image before the prediction")
 	}
 	return f
 }
@@ -82,12 +75,7 @@ func Pixels(r eval.PixelReport) Figure {
 func grayImage(pixels []float32, size [3]int) image.Image {
 	const scale = 4
 	h, w, channels := size[0], size[1], size[2]
-	m := image.NewGray(image.Rect(0, 0, scale*w, scale*h))
-	for y := range scale * h {
-		for x := range scale * w {
-			v := float64(pixels[(y/scale*w+x/scale)*channels])
-			m.SetGray(x, y, color.Gray{Y: uint8(math.Round(255 * min(max(v, 0), 1)))})
-		}
-	}
-	return m
+	return enlarged(image.NewGray(image.Rect(0, 0, scale*w, scale*h)), scale, func(x, y int) color.Color {
+		return color.Gray{Y: uint8(math.Round(255 * min(max(float64(pixels[(y*w+x)*channels]), 0), 1)))}
+	})
 }

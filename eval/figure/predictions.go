@@ -59,11 +59,12 @@ func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 		panels = append(panels, p)
 		titles = append(titles, fmt.Sprintf("test episode %d", s.Episode))
 	}
-	caption := fmt.Sprintf("black: truth; dot: the last of %d steps seen; dashed: mean of %d rollouts over %d steps; "+
+	words := fmt.Sprintf("black: truth; dot: the last of %d steps seen; dashed: mean of %d rollouts over %d steps; "+
 		"pale: %d of them", r.Task.Prefix, r.Task.Samples, r.Horizon, min(shownPaths, r.Task.Samples))
+	rows := vg.Length((len(panels) + 1) / 2)
 	return Figure{
-		Name: "trajectories", width: 7.2 * vg.Inch, height: 7.4 * vg.Inch,
-		draw:   func(c draw.Canvas) { drawScenes(c, grids(panels, 2), titles, caption) },
+		Name: "trajectories", width: 7.2 * vg.Inch, height: (0.3 + 3.55*rows) * vg.Inch,
+		draw:   func(c draw.Canvas) { drawScenes(c, grids(panels, 2), titles, words) },
 		tables: []namedTable{{"predictions", r.CurveTable()}},
 	}
 }
@@ -132,8 +133,12 @@ func predictionPanel(s eval.Trajectory, prefix, channel int, unit float64, x, y 
 
 func drawPredictions(c draw.Canvas, plots [][]*plot.Plot, shown []eval.Trajectory, r eval.TrajectoryReport) {
 	whiten(c)
+	words := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 "+
+		"%% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
 	tiles := draw.Tiles{
-		Rows: len(plots), Cols: len(shown), PadTop: 24, PadBottom: 20, PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2,
+		Rows: len(plots), Cols: len(shown),
+		PadTop: 24, PadBottom: captionHeight(c, words), PadLeft: 6, PadRight: 14, PadX: 16,
+		PadY: 2,
 	}
 	for i, row := range plot.Align(plots, tiles, c) {
 		for j, at := range row {
@@ -145,7 +150,5 @@ func drawPredictions(c draw.Canvas, plots [][]*plot.Plot, shown []eval.Trajector
 			}
 		}
 	}
-	caption := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 "+
-		"%% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
-	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
+	caption(c, words)
 }

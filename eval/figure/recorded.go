@@ -39,11 +39,8 @@ func fanOf(r eval.RecordedReport) Timelines {
 			list := make([]float64, len(rows))
 			for t, row := range rows {
 				list[t] = row[c]
-				if r.Options.Deviations != nil {
-					list[t] *= r.Options.Deviations[c]
-				}
-				if r.Options.Means != nil {
-					list[t] += r.Options.Means[c]
+				if y.SD != nil {
+					list[t] = list[t]*y.SD[c] + y.Offset[c]
 				}
 			}
 			return list
@@ -55,7 +52,7 @@ func fanOf(r eval.RecordedReport) Timelines {
 	}
 	return Timelines{
 		Name: "fan", Columns: []Timeline{line}, Regimes: y.M, Means: "mean of the forecast",
-		Bands:   "80 % of what is expected",
+		Bands:   "80 % interval",
 		Caption: "a held-out recording; the forecast knows what is left of the dotted line",
 	}
 }
@@ -107,9 +104,9 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 		held.Add(curve{[]point{{0.5, 100 * level}, {float64(r.Horizon) + 0.5, 100 * level}}, line(tone, 0.8, 2, 2)},
 			curve{share, line(tone, 1.5)})
 	}
-	caption := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
+	words := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
 		"intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
 	drawPanels(draw.Crop(c, 0, 0, 0, -rowHeight), []*plot.Plot{p, held},
-		[]string{"error beside the baselines", "what the model's intervals hold"}, 2, caption)
+		[]string{"error beside the baselines", "what the model's intervals hold"}, 2, words)
 	drawRow(c, samples, c.Max.X-12, c.Max.Y-10)
 }

@@ -65,10 +65,12 @@ func equalScales(at draw.Canvas, p *plot.Plot) draw.Canvas {
 }
 
 // drawScenes draws plots of equal scales, each with a title, and a caption below all.
-func drawScenes(c draw.Canvas, plots [][]*plot.Plot, titles []string, caption string) {
+func drawScenes(c draw.Canvas, plots [][]*plot.Plot, titles []string, words string) {
 	whiten(c)
 	tiles := draw.Tiles{
-		Rows: len(plots), Cols: len(plots[0]), PadTop: 24, PadBottom: 18, PadLeft: 6, PadRight: 12, PadX: 22, PadY: 26,
+		Rows: len(plots), Cols: len(plots[0]),
+		PadTop: 24, PadBottom: captionHeight(c, words), PadLeft: 6, PadRight: 12, PadX: 22,
+		PadY: 26,
 	}
 	for i, row := range plot.Align(plots, tiles, c) {
 		for j, at := range row {
@@ -81,5 +83,5 @@ func drawScenes(c draw.Canvas, plots [][]*plot.Plot, titles []string, caption st
 			c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, titles[i*len(row)+j])
 		}
 	}
-	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
+	caption(c, words)
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"strconv"
-	"strings"
 
 	xfont "golang.org/x/image/font"
 	"gonum.org/v1/plot"
@@ -142,43 +140,6 @@ type axis struct {
 	label    string
 	min, max float64
 	ticks    int
-}
-
-// ticks marks multiples of 1, 2 or 5 times a power of ten, about as many as its value.
-type ticks int
-
-var _ plot.Ticker = ticks(0)
-
-// Ticks implements plot.Ticker.
-func (n ticks) Ticks(lo, hi float64) []plot.Tick {
-	step := niceStep((hi - lo) / float64(n))
-	var marks []plot.Tick
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step; i++ {
-		v := i * step
-		marks = append(marks, plot.Tick{Value: v, Label: tickLabel(v, step)})
-	}
-	return marks
-}
-
-// niceStep returns the number of the form {1, 2, 5}·10^e that is nearest above raw, within rounding.
-func niceStep(raw float64) float64 {
-	magnitude := math.Pow(10, math.Floor(math.Log10(raw)))
-	for _, m := range []float64{1, 2, 5} {
-		if raw <= m*magnitude*(1+1e-9) {
-			return m * magnitude
-		}
-	}
-	return 10 * magnitude
-}
-
-// tickLabel prints v with as many decimals as step has, and with a true minus sign.
-func tickLabel(v, step float64) string {
-	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)
-	if v < -step/2 {
-		return "−" + strings.TrimSpace(s)
-	}
-	return s
 }
 
 // grid rules the ticks of both axes off in faint lines.

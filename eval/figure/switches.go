@@ -33,7 +33,7 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	const side, above = 1.25 * vg.Inch, 15
 	f := Figure{
 		Name: "switches", width: vg.Length(columns)*(side+6) + 70, height: vg.Length(rows)*(side+above+4) +
-			vg.Length(len(r.Maps))*16 + 24,
+			vg.Length(len(r.Maps))*16 + 24 + rowHeight,
 		tables: []namedTable{{"systems", r.CurveTable()}, {"maps", r.MapTable()}},
 	}
 	f.draw = func(c draw.Canvas) {
@@ -55,12 +55,12 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 			top -= side + above + 6
 		}
 		drawScale(c, vg.Point{X: c.Max.X - 48, Y: c.Max.Y - 30 - side}, side)
-		caption := "mean mixing weight of each base system where the body was, over x (right) and y (up) in [−1, 1]; " +
-			"grey: walls; white: nobody was there"
+		words := "mean mixing weight of each base system where the body was, over x (right) and y (up) in [−1, 1]; " +
+			"grey: walls; white: not visited"
 		if columns < 4 {
-			caption = "mean mixing weight over x and y in [−1, 1]"
+			words = "mean mixing weight over x and y in [−1, 1]"
 		}
-		c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
+		caption(c, words)
 	}
 	return f
 }
@@ -100,30 +100,19 @@ func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems i
 	for _, w := range walls {
 		rectangle(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y, grey)
 	}
-	c.StrokeLines(line(grey, 0.8), []vg.Point{
-		at.Min,
-		{X: at.Max.X, Y: at.Min.Y},
-		at.Max,
-		{X: at.Min.X, Y: at.Max.Y},
-		at.Min,
-	})
+	strokeBorder(c, line(grey, 0.8), at)
 	return highest
 }
 
 // mapImage is a picture of B × B cells, its first row on top; a cell without a value is white.
 func mapImage(cells []float64, highest float64) image.Image {
 	const B, scale = eval.MapBins, 3
-	picture := image.NewRGBA(image.Rect(0, 0, B*scale, B*scale))
-	for y := range B * scale {
-		for x := range B * scale {
-			c := color.NRGBA{255, 255, 255, 255}
-			if v := cells[(B-1-y/scale)*B+x/scale]; !math.IsNaN(v) {
-				c = viridis(v / (highest + 1e-12))
-			}
-			picture.Set(x, y, c)
+	return enlarged(image.NewRGBA(image.Rect(0, 0, B*scale, B*scale)), scale, func(x, y int) color.Color {
+		if v := cells[(B-1-y)*B+x]; !math.IsNaN(v) {
+			return viridis(v / (highest + 1e-12))
 		}
-	}
-	return picture
+		return color.White
+	})
 }
 
 // drawScale explains the colours.

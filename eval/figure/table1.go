@@ -32,9 +32,7 @@ func drawTable1(c draw.Canvas, r eval.Table1Report) {
 		data := plots[0][j].DataCanvas(at)
 		title(c, string(rune('a'+j)), titles[j], vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
 		if j == 1 {
-			for i, s := range samples {
-				s.draw(c, vg.Point{X: data.Max.X + 14, Y: data.Max.Y - rowHeight*vg.Length(i+1)})
-			}
+			drawColumn(c, samples, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (t Timelines) draw(c draw.Canvas, rows int) {
 		}
 	}
 	top := vg.Length(28) + rowHeight*vg.Length(len(t.keys()))
-	body := draw.Crop(c, 0, 0, 20, -top)
+	body := draw.Crop(c, 0, 0, captionHeight(c, t.Caption), -top)
 	strips := vg.Length(0)
 	if t.Regimes > 0 {
 		strips = 0.55 * vg.Inch
@@ -122,7 +122,7 @@ func (t Timelines) draw(c draw.Canvas, rows int) {
 	for i, samples := range t.keys() {
 		drawRow(c, samples, c.Max.X-12, c.Max.Y-10-rowHeight*vg.Length(i))
 	}
-	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, t.Caption)
+	caption(c, t.Caption)
 }
 
 // leftOf is the widest space between the left edge of a plot and its data.
@@ -212,14 +212,14 @@ func (s Timeline) at(step int) float64 {
 }
 
 func (s Timeline) axis() axis {
-	label := "step"
+	label, marks := "step", wholeMarks(s.length())
 	if s.Unit > 0 {
-		label = "time"
+		label, marks = "time", 6
 		if s.Of != "" {
 			label = "time (" + s.Of + ")"
 		}
 	}
-	return axis{label, s.at(0), s.at(max(s.length()-1, 1)), 6}
+	return axis{label, s.at(0), s.at(max(s.length()-1, 1)), marks}
 }
 
 func (s Timeline) panel(i int, y axis) *plot.Plot {
@@ -232,8 +232,15 @@ func (s Timeline) panel(i int, y axis) *plot.Plot {
 		}
 		return list
 	}
+	// What is predicted begins at the last value that was seen.
+	ahead := func(values []float64) []point {
+		if from := k.Start - 1; from >= 0 && from < len(k.Truth) && !math.IsNaN(k.Truth[from]) && len(values) > 0 {
+			return append([]point{{s.at(from), k.Truth[from]}}, along(values, k.Start)...)
+		}
+		return along(values, k.Start)
+	}
 	if k.Lower != nil {
-		p.Add(band{along(k.Lower, k.Start), along(k.Upper, k.Start), translucent(blue, 0.25)})
+		p.Add(band{ahead(k.Lower), ahead(k.Upper), translucent(blue, 0.25)})
 	}
 	if k.Start > 0 && len(k.Mean) > 0 {
 		p.Add(curve{[]point{{s.at(k.Start - 1), y.min}, {s.at(k.Start - 1), y.max}}, line(grey, 0.8, 2, 2)})
@@ -244,7 +251,7 @@ func (s Timeline) panel(i int, y axis) *plot.Plot {
 		}
 		p.Add(curve{run, line(ink, 1.1)})
 	}
-	p.Add(curve{along(k.Mean, k.Start), k.meanStyle()})
+	p.Add(curve{ahead(k.Mean), k.meanStyle()})
 	return p
 }
 

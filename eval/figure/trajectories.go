@@ -180,12 +180,15 @@ func (r track) bounds(d *files.Dataset, episodes []int) (lo, hi float64) {
 
 // timeAxis is the axis of an episode: the environment's time where it is known.
 func timeAxis(e *files.Episode, dt float64) (axis, float64) {
-	unit, label := dt, "time"
+	unit, label, marks := dt, "time", 6
 	if dt == 0 {
-		unit, label = 1, "step"
+		unit, label, marks = 1, "step", wholeMarks(e.T)
 	}
-	return axis{label, 0, unit * float64(e.T-1), 6}, unit
+	return axis{label, 0, unit * float64(e.T-1), marks}, unit
 }
+
+// wholeMarks is how many marks an axis of so many steps has: no mark is between two steps.
+func wholeMarks(steps int) int { return max(1, min(6, steps-1)) }
 
 func trackPanel(r track, e *files.Episode, dt, lo, hi float64) *plot.Plot {
 	x, unit := timeAxis(e, dt)

@@ -26,11 +26,12 @@ func grids(panels []*plot.Plot, columns int) [][]*plot.Plot {
 }
 
 // drawPanels draws panels with a title each, and a caption below all.
-func drawPanels(c draw.Canvas, panels []*plot.Plot, titles []string, columns int, caption string) {
+func drawPanels(c draw.Canvas, panels []*plot.Plot, titles []string, columns int, words string) {
 	whiten(c)
 	rows := grids(panels, columns)
 	tiles := draw.Tiles{
-		Rows: len(rows), Cols: columns, PadTop: 24, PadBottom: 20, PadLeft: 6, PadRight: 12, PadX: 26, PadY: 30,
+		Rows: len(rows), Cols: columns, PadTop: 24, PadBottom: captionHeight(c, words), PadLeft: 6, PadRight: 12, PadX: 26,
+		PadY: 30,
 	}
 	for i, row := range plot.Align(rows, tiles, c) {
 		for j, at := range row {
@@ -40,10 +41,10 @@ func drawPanels(c draw.Canvas, panels []*plot.Plot, titles []string, columns int
 			}
 			panels[k].Draw(at)
 			data := panels[k].DataCanvas(at)
-			title(c, string(rune('a'+k)), titles[k], vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
+			title(c, letter(k, len(panels)), titles[k], vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
 		}
 	}
-	c.FillText(textStyle(textSize, grey), vg.Point{X: c.Min.X + 8, Y: c.Min.Y + 6}, caption)
+	caption(c, words)
 }
 
 // Velocity draws, for each rate, its read-out from the latent state against the truth, on test steps.
@@ -76,12 +77,12 @@ func Velocity(r eval.VelocityReport) Figure {
 	}
 	columns := columnsFor(len(panels))
 	rows := (len(panels) + columns - 1) / columns
-	caption := fmt.Sprintf("%s: velocities by a linear map of %s, on test episodes; dashed: perfect", r.Environment,
+	words := fmt.Sprintf("%s: velocities by a linear map of %s, on test episodes; dashed: perfect", r.Environment,
 		r.ScatterName)
 	return Figure{
 		Name: "velocity", width: vg.Length(columns)*3.2*vg.Inch + 0.4*vg.Inch,
 		height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
-		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, caption) },
+		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, words) },
 		tables: []namedTable{{"r2", r.CurveTable()}, {"points", numbers}},
 	}
 }

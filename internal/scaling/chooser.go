@@ -62,7 +62,7 @@ func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	case x.Workers != c.workers || x.Sharded != c.sharded || x.Blocks < 1:
 		return "", false // it began otherwise
 	case x.Workers < 2:
-		return c.tell("one worker has nobody to share with")
+		return c.tell("a single worker has no other to share with")
 	}
 	c.left = max(c.left-1, 0)
 	window := c.Window

@@ -59,7 +59,7 @@ func TestChooser(t *testing.T) {
 	slow.check("it has become slower", "star: a step takes 0.9 s if workers sum and 0.8 s in a star")
 	slow.workers = 1
 	slow.steps(2)
-	slow.check("the others are gone", "star: one worker has nobody to share with")
+	slow.check("the others are gone", "star: a single worker has no other to share with")
 
 	for name, c := range map[string]cluster{
 		"little is left after the last block": {workers: 8, star: 0.3, wait: 0.01, sums: 0.1},

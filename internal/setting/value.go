@@ -29,7 +29,7 @@ func (k Key) Assign(settings any, text string) (fault, hint string) {
 
 func (k Key) assignText(settings any, text string) (fault, hint string) {
 	if len(k.Values) > 0 && !slices.Contains(k.Values, text) {
-		hint = "it takes " + strings.Join(k.Values, " or ")
+		hint = "must be " + strings.Join(k.Values, " or ")
 		if near := Nearest(text, k.Values); near != "" {
 			hint = fmt.Sprintf("did you mean %s? (%s)", near, hint)
 		}

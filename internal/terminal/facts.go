@@ -25,11 +25,11 @@ func (f Facts) Map() map[string]string {
 	return texts
 }
 
-// Write writes one line per fact.
+// Write writes one line per fact. Facts may come from files.
 func (f Facts) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, fact := range f {
-		fmt.Fprintf(&b, "%-9s %s\n", fact[0], fact[1])
+		fmt.Fprintf(&b, "%-9s %s\n", Plain(fact[0]), Plain(fact[1]))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write the plan: %w", err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Folded is an output that breaks lines that are wider than the terminal, at spaces and with an indent, where the
-// terminal would break them within words. A line that begins with two spaces and the name of the program is a command
-// to copy: it goes on behind a backslash.
+// Folded is an output for people. What a terminal would obey does not get there, see Lines. It breaks lines that are
+// wider than the terminal, at spaces and with an indent, where the terminal would break them within words. A line that
+// begins with two spaces and the name of the program is a command to copy: it goes on behind a backslash.
 type Folded struct {
 	out     io.Writer
 	width   func() int
@@ -23,20 +23,17 @@ func Fold(out io.Writer, width func() int, program string) *Folded {
 // Width is the number of columns; 0: no limit.
 func (f *Folded) Width() int { return f.width() }
 
-// Unfolded is the output that leaves lines as they are, for what programs read.
-func (f *Folded) Unfolded() io.Writer { return f.out }
+// Raw is the output that leaves text as it is, for what programs read.
+func (f *Folded) Raw() io.Writer { return f.out }
 
 // Write implements io.Writer. What does not end with a line is written as it is.
 func (f *Folded) Write(p []byte) (int, error) {
 	width := f.width()
-	if width < 1 {
-		return f.out.Write(p)
-	}
 	var b strings.Builder
-	for line := range strings.Lines(string(p)) {
+	for line := range strings.Lines(Lines(string(p))) {
 		text, ended := strings.CutSuffix(line, "\n")
 		switch {
-		case !ended:
+		case !ended || width < 1:
 			b.WriteString(line)
 			continue
 		case strings.HasPrefix(text, "  "+f.program+" "):

@@ -132,13 +132,15 @@ func (s *Screen) paint() {
 // erase empties the lines of the status, and goes to the first of them.
 func (s *Screen) erase() {
 	if s.painted > 0 {
-		s.put("\r\x1b[K" + strings.Repeat("\x1b[A\x1b[K", s.painted-1))
+		s.putTo(Raw(s.out), "\r\x1b[K"+strings.Repeat("\x1b[A\x1b[K", s.painted-1))
 		s.painted = 0
 	}
 }
 
-func (s *Screen) put(text string) {
-	if _, err := io.WriteString(s.out, text); err != nil && s.err == nil {
+func (s *Screen) put(text string) { s.putTo(s.out, text) }
+
+func (s *Screen) putTo(out io.Writer, text string) {
+	if _, err := io.WriteString(out, text); err != nil && s.err == nil {
 		s.err = err
 	}
 }

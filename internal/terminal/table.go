@@ -36,8 +36,14 @@ func (t *Table) Left(columns ...int) *Table {
 	return t
 }
 
-// Row appends a row.
-func (t *Table) Row(cells ...string) { t.rows = append(t.rows, cells) }
+// Row appends a row. Its cells may come from files.
+func (t *Table) Row(cells ...string) {
+	row := make([]string, len(cells)) // not nil, which is a rule
+	for i, cell := range cells {
+		row[i] = Plain(cell)
+	}
+	t.rows = append(t.rows, row)
+}
 
 // Rule appends a horizontal rule, which separates groups of rows.
 func (t *Table) Rule() { t.rows = append(t.rows, nil) }

@@ -16,7 +16,8 @@ type Adam struct {
 	m, v           []float32
 	power1, power2 float64
 	running        running
-	leftOut        bool // the last update
+	leftOut        bool    // the last update
+	factor         float64 // of the rate: a power of two, see Retreat
 	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
 	// cores at that time.
 	Spread bool
@@ -24,7 +25,7 @@ type Adam struct {
 
 // NewAdam returns Adam for size parameters; its moments are zero.
 func NewAdam(s Schedule, size int) *Adam {
-	a := &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1}
+	a := &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1, factor: 1}
 	if s.ClipFactor > 0 || s.Outlier > 0 {
 		a.running.norm = make([]float32, 1)
 	}
@@ -84,7 +85,7 @@ func (a *Adam) raise() {
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
-	norm, rate = math.Sqrt(kernel.SumSquares(sum)), c.At(step)
+	norm, rate = math.Sqrt(kernel.SumSquares(sum)), float64(a.factor*c.At(step))
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return norm, rate, ErrOverflow
 	}

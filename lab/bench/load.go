@@ -40,9 +40,9 @@ func MeasureLoad(cfg LoadConfig) (scaling.Load, error) {
 
 // seconds is the processor time of a call, on all cores together.
 func seconds(call func() error) (float64, error) {
-	before := processorTime()
+	before := worker.ProcessorTime()
 	err := call()
-	return (processorTime() - before).Seconds(), err
+	return (worker.ProcessorTime() - before).Seconds(), err
 }
 
 // measureWorker measures the installation of parameters and the gradient of a shard, including its addition to the sum.

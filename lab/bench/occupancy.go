@@ -106,12 +106,12 @@ type Meter struct {
 }
 
 // Begin begins to measure.
-func (o *Occupancy) Begin() *Meter { return &Meter{o, time.Now(), processorTime()} }
+func (o *Occupancy) Begin() *Meter { return &Meter{o, time.Now(), worker.ProcessorTime()} }
 
 // End ends the measurement of so many slots.
 func (m *Meter) End(slots int) (Shares, error) {
 	now := time.Now()
-	total, used := now.Sub(m.began), processorTime()-m.before
+	total, used := now.Sub(m.began), worker.ProcessorTime()-m.before
 	m.of.mu.Lock()
 	defer m.of.mu.Unlock()
 	all := float64(slots) * total.Seconds()

@@ -48,7 +48,7 @@ func writeProfile(b *strings.Builder, functions []record) error {
 	if whole <= 0 {
 		return errors.New("the profile holds no time: measure more steps")
 	}
-	fmt.Fprintf(b, "\n## Where a maze step spends its time\n\n%.0f ms of processor time of measured steps, by "+
+	fmt.Fprintf(b, "\n## Where a maze step spends its time\n\n%.0f ms of processor time by "+
 		"area:\n\n| area | of the time |\n|---|---|\n", whole)
 	names := make([]string, 0, len(sums))
 	for name := range sums {
@@ -63,7 +63,7 @@ func writeProfile(b *strings.Builder, functions []record) error {
 	for _, name := range names {
 		fmt.Fprintf(b, "| %s | %.1f %% |\n", name, 100*sums[name]/whole)
 	}
-	fmt.Fprintf(b, "\nBy function, until %d %% are accounted for:\n\n| function | of the time | sum |\n|---|---|---|\n",
+	fmt.Fprintf(b, "\nBy function, down to a sum of %d %%:\n\n| function | of the time | sum |\n|---|---|---|\n",
 		told)
 	sum, rows := 0.0, 0
 	for _, f := range functions {
@@ -74,7 +74,7 @@ func writeProfile(b *strings.Builder, functions []record) error {
 		rows++
 		fmt.Fprintf(b, "| `%s` | %.1f %% | %.1f %% |\n", short(f.Function), 100*f.Milliseconds/whole, 100*sum/whole)
 	}
-	fmt.Fprintf(b, "\nThe other %d functions have %.1f %% together.\n", len(functions)-rows, 100*(1-sum/whole))
+	fmt.Fprintf(b, "\nMore functions (%d): %.1f %% in total.\n", len(functions)-rows, 100*(1-sum/whole))
 	return nil
 }
 

@@ -48,9 +48,9 @@ func writeHead(b *strings.Builder, m record, end []record) {
 	fmt.Fprintf(b, "%s, %d cores; %s; %s; commit %s. Load average before: %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Commit,
 		m.Load)
 	if len(end) > 0 {
-		fmt.Fprintf(b, "; at the end: %s. The sitting took %.0f s", end[0].Load, end[0].Took)
+		fmt.Fprintf(b, "; at the end: %s. The session took %.0f s", end[0].Load, end[0].Took)
 	}
-	b.WriteString(". Contenders took turns; times are medians, in brackets the least and the greatest of all rounds.\n")
+	b.WriteString(". Programs took turns. Times are medians over all rounds, with the range in brackets.\n")
 	if m.Torch == "" {
 		b.WriteString("\nThere was no peer to compare with.\n")
 	} else {
@@ -147,9 +147,9 @@ func (c *cell) best(kind string) (coretype string, s bench.Spread) {
 
 func writeSteps(b *strings.Builder, cells []cell, threads int) {
 	fmt.Fprintf(b, "\n## The training step\n\nOn %d cores, without messages: forward, backward, sum of the shards, "+
-		"clipping and Adam, warm. The peer at its best setting; the ratio is\n"+
-		"its median over ours. Processes: one for each core, at once, each with its part of the batch; the all-reduce "+
-		"between them is not counted.\n\n", threads)
+		"clipping and Adam, warm. The peer has its best settings; the ratio is\n"+
+		"its median divided by ours. Processes: one per core at the same time, each with its part of the batch; the "+
+		"all-reduce between them is not counted.\n\n", threads)
 	b.WriteString("| preset | switching | step, s | GFLOP/s | of peak | allocations | peer, threads, s | ratio | peer, " +
 		"processes, s | ratio |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range cells {
@@ -181,8 +181,8 @@ func writeSettings(b *strings.Builder, cells []cell) {
 		}
 	}
 	if rows.Len() > 0 {
-		b.WriteString("\nAll settings of the peer. The first round tries the core types of OpenBLAS, the others take the " +
-			"faster.\n\n" +
+		b.WriteString("\nAll settings of the peer. The first round tries the core types of OpenBLAS, the others use the " +
+			"faster one.\n\n" +
 			"| preset | switching | as | core type | step, s | rounds |\n|---|---|---|---|---|---|\n" + rows.String())
 	}
 }
@@ -191,8 +191,8 @@ func writeWire(b *strings.Builder, records []record) {
 	if len(records) == 0 {
 		return
 	}
-	b.WriteString("\n## What messages add\n\nA maze step of coordinator and workers of one core each in one process, " +
-		"as in `train` (vectors go " + records[0].Wire.Carrier + "), by turns with\n" +
+	b.WriteString("\n## The cost of messages\n\nA maze step of a coordinator and workers with one core each in one " +
+		"process, as in `train` (vectors: " + records[0].Wire.Carrier + "), alternating with\n" +
 		"the same arithmetic on as many cores without messages.\n\n| workers | step, s | without messages, s | cost | in, " +
 		"MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range records {
@@ -204,9 +204,9 @@ func writeWire(b *strings.Builder, records []record) {
 }
 
 func writeKernels(b *strings.Builder, list []bench.Kernel) {
-	b.WriteString("\n## Kernels\n\nOn one core. Products: geometric mean of the fraction of the FMA peak over every " +
-		"pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +
-		"the single shapes are in the .json.\n\n| form | rows | of peak |\n|---|---|---|\n")
+	b.WriteString("\n## Kernels\n\nOn one core. Matrix products: geometric mean of the fraction of the FMA peak over " +
+		"every pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +
+		"the .json has every shape.\n\n| form | rows | of peak |\n|---|---|---|\n")
 	for _, k := range bench.Summary(list) {
 		fmt.Fprintf(b, "| %s | %d | %.1f %% |\n", k.Op, k.M, 100*k.PeakFraction)
 	}

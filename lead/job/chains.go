@@ -15,7 +15,7 @@ import (
 
 // newChains builds the program of a model that fits itself: to all training episodes, whole.
 func newChains(c config.Config, s model.Sweeps, set *files.Dataset, slots int) (*worker.Chains, error) {
-	data, env, err := config.Data(c)
+	data, _, err := config.Data(c)
 	if err != nil {
 		return nil, err
 	}
@@ -27,18 +27,9 @@ func newChains(c config.Config, s model.Sweeps, set *files.Dataset, slots int) (
 	if err != nil {
 		return nil, err
 	}
-	var recordings []model.Batch
-	if env != nil {
-		recordings = worker.SimulatedRecordings(env, c.Seed, c.Env.Episodes, c.Env.Length)
-	} else {
-		if set == nil {
-			return nil, errNoData()
-		}
-		split, err := divide(c, set)
-		if err != nil {
-			return nil, err
-		}
-		recordings = worker.StoredRecordings(set, split)
+	recordings, err := training(c, set, 0)
+	if err != nil {
+		return nil, err
 	}
 	p, err := worker.NewChains(fitter, recordings, s, slots)
 	if err != nil {

@@ -19,10 +19,11 @@ import (
 // Data is the data set of a run on a user's files, in the form that training uses. The nil Data belongs to a run with
 // simulated data.
 type Data struct {
-	Encoded []byte // what workers in other processes fetch
-	Short   int    // number of training episodes that are shorter than a window
-	Values  int    // observed values of the training episodes
-	Files   string // its paths, in the form of env.files
+	Encoded []byte   // what workers in other processes fetch
+	Short   int      // number of training episodes that are shorter than a window
+	Values  int      // observed values of the training episodes
+	Files   string   // its paths, in the form of env.files
+	Guessed []string // keys that say how the files are read and that nobody had set, as key=value
 
 	hash  string              // of the content
 	set   *files.Dataset      // scaled
@@ -40,7 +41,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 		return nil, nil
 	}
 	*c = c.Clone() // a copy: the caller's settings stay unchanged
-	set, err := readOwn(own(*c), "")
+	set, guessed, err := readOwn(own(*c), "")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Files: own(*c).Files}
+	d := &Data{Files: own(*c).Files, Guessed: guessed}
 	if d.scale, err = scaling(*c, set, split, stored); err != nil {
 		return nil, err
 	}
@@ -72,29 +73,35 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 }
 
 // readOwn reads the files of a run, with those parts divided that a split by time gives, and makes env.files absolute.
-// truth names the column of true modes, if it is not z.
-func readOwn(s *files.Settings, truth string) (*files.Dataset, error) {
+// truth names the column of true modes, if it is not z. What a run that has not begun leaves open is guessed, as data
+// info does it, and said by keys.
+func readOwn(s *files.Settings, truth string) (set *files.Dataset, guessed []string, err error) {
 	paths, err := absolutePaths(s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	how, err := s.Options()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	how.Truth = truth
-	set, err := files.Read(paths, how)
+	if s.Hash == "" {
+		set, how, err = files.ReadGuessed(paths, how)
+		guessed = s.Complete(how)
+	} else {
+		set, err = files.Read(paths, how)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, config.Hint(config.Usagef("read env.files: %w", err), "quote a glob, and see what is there: "+
+		return nil, nil, config.Hint(config.Usagef("read env.files: %w", err), "quote a glob, and see what is there: "+
 			"switchyard data info")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read env.files: %w", err)
+		return nil, nil, fmt.Errorf("read env.files: %w", err)
 	}
 	if set, err = s.Divided(set); err != nil {
-		return nil, fmt.Errorf("split env.files: %w", err)
+		return nil, nil, fmt.Errorf("split env.files: %w", err)
 	}
-	return set, nil
+	return set, guessed, nil
 }
 
 // absolutePaths splits env.files and makes the paths absolute, so that they do not depend on the folder of the command.
@@ -127,18 +134,29 @@ func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
 	switch {
 	case stored != nil:
-		return set.ParseNormalisation(store.NormalisationFile, stored)
+		return parsed(set, store.NormalisationFile, stored)
 	case own(c).Normalise == "auto":
 		return set.Measure(split.Training), nil
+	case own(c).Normalise == files.EachRecording:
+		return set.MeasureEach(split.Training)
 	case own(c).Normalise == "none":
 		return files.Normalisation{}, nil
 	}
 	data, err := os.ReadFile(own(c).Normalise)
 	if err != nil {
 		return files.Normalisation{}, config.Hint(config.Usagef("env.normalise: %w", err),
-			"it takes auto, none or a JSON file")
+			"must be auto, recording, none or a JSON file")
 	}
-	return set.ParseNormalisation(own(c).Normalise, data)
+	return parsed(set, own(c).Normalise, data)
+}
+
+// parsed is the scaling of a file, for all recordings of a data set.
+func parsed(set *files.Dataset, name string, data []byte) (files.Normalisation, error) {
+	n, err := set.ParseNormalisation(name, data)
+	if err == nil {
+		err = n.Covers(set)
+	}
+	return n, err
 }
 
 // describe fills in the keys that the data decide, and returns how many training episodes are too short for a window.

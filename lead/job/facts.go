@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/suggest"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -66,13 +65,42 @@ func (p *Plan) Facts(h Here) terminal.Facts {
 		{"page", cmp.Or(h.Page, "none; --web 127.0.0.1:8080 opens one")},
 		{"training", training},
 	}
+	facts = append(facts, readFacts(p)...)
 	facts = append(facts, noteFacts(p)...)
 	if p.Data != nil && !sweeping {
-		if warning := suggest.Oversized(len(p.Theta), p.Data.Values); warning != "" {
+		if warning := unvalidated(c); warning != "" {
+			facts = append(facts, terminal.Fact{"warning", warning})
+		}
+		if warning := oversized(len(p.Theta), p.Data.Values); warning != "" {
 			facts = append(facts, terminal.Fact{"warning", warning})
 		}
 	}
 	return facts
+}
+
+// readFacts say how the files are read, as far as it was guessed.
+func readFacts(p *Plan) terminal.Facts {
+	if p.Data == nil {
+		return nil
+	}
+	var facts terminal.Facts
+	for i, key := range p.Data.Guessed {
+		if i == 0 {
+			key += "  (guessed by names and values; say the key to decide otherwise)"
+		}
+		facts = append(facts, terminal.Fact{[]string{"read by", ""}[min(i, 1)], key})
+	}
+	return facts
+}
+
+// unvalidated says that a training ends before its first validation is due; empty if it does not.
+func unvalidated(c config.Config) string {
+	if c.Train.ValidateEvery > 0 && c.Train.ValidateEvery < c.Train.Steps {
+		return ""
+	}
+	return fmt.Sprintf("%s end before a validation is due: only the last parameters are validated, so that better ones "+
+		"on the way are lost; set train.validate_every=%d", terminal.Count(int(c.Train.Steps), "step"),
+		max(1, c.Train.Steps/10))
 }
 
 // mostNotes is the number of notes of a plan.
@@ -154,4 +182,22 @@ func every(what string, steps uint64) string {
 		return what + " at the end"
 	}
 	return fmt.Sprintf("%s every %s", what, terminal.Group(steps))
+}
+
+// tooLarge is the number of parameters for each value above which a model learns the data by heart. It is a warning,
+// not a law: early stopping and the noise of a variational model help.
+const tooLarge = 10
+
+// smallModel is the number of parameters below which no model is called too large: networks of eight units, the least
+// that is suggested, have about so many.
+const smallModel = 2000
+
+// oversized says that a model has too many parameters for the values that it is trained on; empty if it has not.
+func oversized(parameters, values int) string {
+	if values < 1 || parameters <= max(tooLarge*values, smallModel) {
+		return ""
+	}
+	return fmt.Sprintf("%s parameters for %s values: it can learn them by heart; take a smaller model, as data info "+
+		"suggests, and train.patience",
+		terminal.Group(parameters), terminal.Group(values))
 }

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
 // Inputs are the paths of files, folders and patterns that a run on own data reads, its scaling included; nil where
@@ -14,7 +16,7 @@ func Inputs(c config.Config) []string {
 		return nil
 	}
 	paths := strings.Split(s.Files, ",")
-	if s.Normalise != "auto" && s.Normalise != "none" {
+	if !slices.Contains([]string{"auto", files.EachRecording, "none"}, s.Normalise) {
 		paths = append(paths, s.Normalise)
 	}
 	return paths

@@ -35,6 +35,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 		lead.Exchange = coordinator.Auto
 	}
 	lead.Audit, lead.AuditHere = c.Cluster.Audit, c.Cluster.Audit == 1
+	lead.AuditSums = c.Cluster.AuditSums
 	return lead
 }
 

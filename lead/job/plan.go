@@ -19,7 +19,7 @@ import (
 type Plan struct {
 	Config config.Config
 	Data   *Data     // nil: simulated
-	Theta  []float32 // initial parameters
+	Theta  []float32 // initial parameters, before a start (see Initial)
 	Layout []coordinator.Tensor
 	Terms  []model.Term // of the loss, the loss first
 	Golden string       // hash of the golden shard
@@ -27,6 +27,8 @@ type Plan struct {
 	Memory int          // of a worker, in bytes
 	// Numerics is the fingerprint of the arithmetic of this process, for those that plan many runs; nil: Lead computes it.
 	Numerics []wire.Numeric
+
+	start *start // nil: the run begins with Theta
 }
 
 // Prepare loads the data of a configuration, fills in the keys that they decide, and plans the run. stored is the
@@ -54,6 +56,9 @@ func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 	p.Layout = layout(program.Model())
 	if err := checkFactors(c, p.Layout); err != nil {
 		return nil, err
+	}
+	if s, ok := program.Model().(model.Starter); ok && s.StartSteps() > 0 {
+		p.start = new(start)
 	}
 	if err := program.Load(0, p.Theta); err != nil {
 		return nil, fmt.Errorf("install the initial parameters: %w", err)

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -46,5 +48,41 @@ func TestPrepare_IsWhatWorkersCompute(t *testing.T) {
 		if got := wire.DigestPartial(gradient, terms); got != p.Golden {
 			t.Errorf("%v: got golden shard %s, want %s", arguments, got, p.Golden)
 		}
+	}
+}
+
+// TestInitial_IsFittedOnce: a started run begins with other parameters than those that workers compute the golden shard
+// at; they are the same for every plan and a start that is stopped gives none.
+func TestInitial_IsFittedOnce(t *testing.T) {
+	plan := func(arguments ...string) *Plan {
+		t.Helper()
+		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "modes/smoke", Arguments: arguments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := NewPlan(resolved.Config, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	random, p := plan("model.start=random"), plan("model.start=arhmm")
+	if theta, err := random.Initial(t.Context()); err != nil || random.Starts() || !slices.Equal(theta, random.Theta) {
+		t.Errorf("without a start: %v", err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := p.Initial(stopped); !errors.Is(err, context.Canceled) {
+		t.Errorf("a start that is stopped: %v", err)
+	}
+	theta, err := p.Initial(t.Context())
+	if err != nil || slices.Equal(theta, p.Theta) || !slices.Equal(p.Theta, random.Theta) || p.Golden != random.Golden {
+		t.Errorf("the start is not that of the plan: %v", err)
+	}
+	if again, err := p.copy().Initial(stopped); err != nil || &again[0] != &theta[0] {
+		t.Errorf("a copy of the plan fits again: %v", err)
+	}
+	if other, err := plan("model.start=arhmm").Initial(t.Context()); err != nil || !slices.Equal(other, theta) {
+		t.Errorf("another plan begins with other parameters: %v", err)
 	}
 }

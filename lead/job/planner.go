@@ -71,7 +71,7 @@ func (l *Planner) keep(k kept) {
 	}
 }
 
-func (k kept) size() int { return 4*len(k.plan.Theta) + 1024 }
+func (k kept) size() int { return 8*len(k.plan.Theta) + 1024 } // also after a start
 
 // copy is a plan whose parameters may be changed.
 func (p *Plan) copy() *Plan {

@@ -54,7 +54,7 @@ func recordings(c *config.Config, scale []byte) (*eval.Recordings, error) {
 // It returns a usage error for a column that the run observes or takes as a control.
 func Modes(c config.Config, truth string) ([][]int32, error) {
 	c = c.Clone()
-	set, err := readOwn(own(c), truth)
+	set, _, err := readOwn(own(c), truth)
 	if err != nil {
 		return nil, err
 	}

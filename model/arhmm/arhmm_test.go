@@ -61,6 +61,9 @@ func enumerate(s *system, r recording) (logLikelihood float64, smoothed []float6
 			for l := range s.L {
 				copy(lags[l*s.D:], r.x[(t-1-l)*s.D:(t-l)*s.D])
 			}
+			for c := range s.C * s.Du {
+				lags[s.L*s.D+c] = r.u[(t-1)*s.Du-c]
+			}
 			s.setFeatures(lags, r.u[t*s.Du:])
 			p *= math.Exp(s.density(path[i], r.x[t*s.D:(t+1)*s.D]))
 		}
@@ -78,7 +81,7 @@ func enumerate(s *system, r recording) (logLikelihood float64, smoothed []float6
 // TestPasses_AreSumsOverAllPaths: likelihood and smoothed regimes, with the last value of a channel missing, too. With
 // P transposed they are others.
 func TestPasses_AreSumsOverAllPaths(t *testing.T) {
-	for _, d := range []dims{{K: 2, D: 2, Du: 1, L: 1, P: 4}, {K: 3, D: 1, L: 0, P: 1}, {K: 3, D: 2, L: 2, P: 5}} {
+	for _, d := range []dims{{K: 2, D: 2, Du: 1, L: 1, P: 4}, {K: 3, D: 1, L: 0, P: 1}, {K: 3, D: 2, L: 2, P: 5}, {K: 2, D: 1, Du: 1, L: 3, C: 2, P: 7}} {
 		for _, missing := range []bool{false, true} {
 			s, r := random(t, d, 6)
 			if missing {

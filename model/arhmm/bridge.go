@@ -283,6 +283,7 @@ func (p *passes) expect(t, k int, m, c []float64, kept, drop int) {
 		}
 		b.columns = append(b.columns, column)
 	}
+	p.setPast(p.lags, t)
 	p.setFeatures(p.lags, p.r.u[t*p.Du:])
 	p.predict(k)
 	b.cross, b.noise = grown(b.cross, D*q0), grown(b.noise, D*D)

@@ -1,9 +1,10 @@
 // Package arhmm fits an autoregressive hidden Markov model (Hamilton 1989) by expectation maximisation:
 //
 //	s_t ~ P[s_{t−1}, ·],  s_L ~ π
-//	x_t = Σ_{l=1..L} A_{jl} x_{t−l} + B_j u_t + c_j + N(0, Q_j),  j = s_t,  t ≥ L
+//	x_t = Σ_{l=1..L} A_{jl} x_{t−l} + Σ_{c=0..C} B_{jc} u_{t−c} + c_j + N(0, Q_j),  j = s_t,  t ≥ L
 //
-// The first L observations of a recording are given. W_j = [A_j1 … A_jL B_j c_j] has D rows and P = L·D+Du+1 columns.
+// The first L observations of a recording are given. W_j = [A_j1 … A_jL B_j0 … B_jC c_j] has D rows and
+// P = L·D+(C+1)·Du+1 columns; C < L, so that all controls that count are those of steps.
 // A chain is a start of its own; each sweep is one step of EM over all recordings (Baum et al. 1970), and the chain of
 // the highest likelihood answers.
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Forecaster predicts from fitted parameters. Its state is the last observations, newest first. It serves one
-// goroutine.
+// Forecaster predicts from fitted parameters. Its state is the last observations, then the last controls that count
+// beside the present ones, each newest first. It serves one goroutine.
 type Forecaster struct{ *passes }
 
 var (
@@ -20,6 +20,7 @@ var (
 	_ model.Systematic = (*Forecaster)(nil)
 	_ model.Emitter    = (*Forecaster)(nil)
 	_ model.Lagged     = (*Forecaster)(nil)
+	_ model.Tabular    = (*Forecaster)(nil)
 
 	_ model.Interpolator = (*Forecaster)(nil)
 	_ model.PartReader   = (*Forecaster)(nil)
@@ -40,7 +41,8 @@ func (f *Forecaster) Clone() model.Forecaster {
 	return &Forecaster{newPasses(s)}
 }
 
-// Forecast filters the prefix and draws paths: the regime, then the observation. The mean is that of the paths.
+// Forecast filters the prefix and draws paths: the regime, then the observation. The mean is that of the paths, or
+// exact where there is one regime and all paths have the same controls.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	B := q.Prefix.B
 	dst.Resize(q.Horizon, B, q.Samples, f.D, f.K)
@@ -72,6 +74,31 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 				}
 			}
 		}
+		if f.K == 1 && len(q.Controls) <= q.Horizon*B*f.Du {
+			copy(f.lags, start)
+			f.mean(dst, q, n)
+		}
+	}
+}
+
+// mean writes the mean of sequence n, after what f.lags holds: that of a linear system is a path without noise.
+func (f *Forecaster) mean(dst *model.Forecast, q model.Query, n int) {
+	if gaps := len(f.gaps); gaps > 0 && !f.gaps[gaps-1].clean {
+		m := &f.bridge.now
+		mean, _ := m.node(0)
+		for j, h := range m.held {
+			if l := f.r.T - 1 - h.t; l < f.L {
+				f.lags[l*f.D+h.i] = mean[j]
+			}
+		}
+	}
+	for h := range q.Horizon {
+		at := h*q.Prefix.B + n
+		u := control(q.Controls[at*f.Du:], f.Du)
+		f.setFeatures(f.lags, u)
+		x := f.predict(0)
+		write(dst.Mean[at*f.D:], x)
+		f.push(x, u)
 	}
 }
 
@@ -116,9 +143,19 @@ func (f *Forecaster) draw(belief, u []float64, draws *rng.Stream) (int, []float6
 	for i := range x {
 		x[i] += matrix.Dot(f.residual[:i+1], f.factors[(k*f.D+i)*f.D:])
 	}
-	copy(f.lags[f.D:], f.lags)
-	copy(f.lags, x)
+	f.push(x, u)
 	return k, x
+}
+
+// push moves f.lags on by an observation and the controls that led to it.
+func (f *Forecaster) push(x, u []float64) {
+	seen, past := f.lags[:f.window()], f.lags[f.window():]
+	copy(seen[f.D:], seen)
+	copy(seen, x)
+	if f.C > 0 {
+		copy(past[f.Du:], past)
+		copy(past, u[:f.Du])
+	}
 }
 
 func control(u []float32, n int) []float64 {
@@ -227,13 +264,15 @@ func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 		clear(f.lags)
 		for t := range q.T {
 			row := t*q.B + n
+			u := control(q.Controls[row*f.Du:], f.Du)
 			if t < f.L {
-				copy(f.lags[f.D:], f.lags)
-				for i := range f.D {
-					f.lags[i] = f.start[i] + float64(math.Sqrt(f.start[f.D+i])*draws.Normal())
+				x := make([]float64, f.D)
+				for i := range x {
+					x[i] = f.start[i] + float64(math.Sqrt(f.start[f.D+i])*draws.Normal())
 				}
+				f.push(x, u)
 			} else {
-				k, _ := f.draw(belief, control(q.Controls[row*f.Du:], f.Du), &draws)
+				k, _ := f.draw(belief, u, &draws)
 				belief = one(f.K, k)
 				if t > 0 {
 					dst.Switches[row*f.K+k] = 1
@@ -246,7 +285,7 @@ func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	}
 }
 
-// Systems are the regimes in companion form: the state is the last observations, newest first.
+// Systems are the regimes in companion form.
 func (f *Forecaster) Systems() model.Systems {
 	Z := f.Z()
 	s := model.NewSystems(f.K, Z, f.Du)
@@ -254,15 +293,34 @@ func (f *Forecaster) Systems() model.Systems {
 		for i := range f.D {
 			row, at := f.w[(k*f.D+i)*f.P:(k*f.D+i+1)*f.P], k*Z+i
 			copy(s.A[at*Z:(at+1)*Z], row[:f.L*f.D])
+			copy(s.A[at*Z+f.window():(at+1)*Z], row[f.L*f.D+f.Du:f.P-1])
 			copy(s.B[at*f.Du:(at+1)*f.Du], row[f.L*f.D:])
 			s.Bias[at] = row[f.P-1]
 			copy(s.Q[at*Z:], f.q[(k*f.D+i)*f.D:(k*f.D+i+1)*f.D])
 		}
-		for i := f.D; i < Z; i++ {
+		for i := f.D; i < f.window(); i++ {
 			s.A[(k*Z+i)*Z+i-f.D] = 1
+		}
+		for i := range f.C * f.Du {
+			if at := k*Z + f.window() + i; i < f.Du {
+				s.B[at*f.Du+i] = 1
+			} else {
+				s.A[at*Z+f.window()+i-f.Du] = 1
+			}
 		}
 	}
 	return s
+}
+
+// Arrays are π and P, and mean and variance of each channel, from which a series starts.
+func (f *Forecaster) Arrays() []model.Array {
+	array := func(name string, values []float64, shape ...int) model.Array {
+		return model.Array{Part: model.Part{Name: name, Shape: shape}, Values: values}
+	}
+	return []model.Array{
+		array("regimes.first", f.first, f.K), array("regimes.transition", f.transition, f.K, f.K),
+		array("start.mean", f.start[:f.D], f.D), array("start.variance", f.start[f.D:], f.D),
+	}
 }
 
 // Emit writes the newest observation of a state; it has no noise.
@@ -271,4 +329,10 @@ func (f *Forecaster) Emit(mean, sd, z []float32) {
 	for row := range len(z) / f.Z() {
 		copy(mean[row*f.D:(row+1)*f.D], z[row*f.Z():])
 	}
+}
+
+// LogLikelihood is that of sequence n of a batch given its first observations, and over how many steps.
+func (f *Forecaster) LogLikelihood(b model.Batch, n int) (total float64, steps int) {
+	f.forward(newRecording(b, n))
+	return f.logLikelihood, max(0, b.T-f.L)
 }

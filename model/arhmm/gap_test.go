@@ -30,6 +30,9 @@ func dense(s *system, r recording, path []int) (float64, []float64) {
 		k := path[t-s.L]
 		w := s.w[(k*D+i)*s.P : (k*D+i+1)*s.P]
 		mean[a] = w[s.P-1] + matrix.Dot(r.u[t*s.Du:(t+1)*s.Du], w[s.L*D:])
+		for c := range s.C {
+			mean[a] += matrix.Dot(r.u[(t-1-c)*s.Du:(t-c)*s.Du], w[s.L*D+(c+1)*s.Du:])
+		}
 		for l := range s.L * D {
 			from := (t-1-l/D)*D + l%D
 			mean[a] += w[l] * mean[from]
@@ -72,7 +75,7 @@ func dense(s *system, r recording, path []int) (float64, []float64) {
 // TestGaps_AreSumsOverAllPaths: the likelihood, the smoothed regimes and the smoothed values with values missing among
 // given observations, lags and last ones.
 func TestGaps_AreSumsOverAllPaths(t *testing.T) {
-	for _, d := range []dims{{K: 2, D: 2, Du: 1, L: 1, P: 4}, {K: 2, D: 2, Du: 1, L: 2, P: 6}, {K: 3, D: 1, L: 1, P: 2}, {K: 3, D: 2, L: 0, P: 1}} {
+	for _, d := range []dims{{K: 2, D: 2, Du: 1, L: 1, P: 4}, {K: 2, D: 2, Du: 1, L: 2, C: 1, P: 7}, {K: 3, D: 1, L: 1, P: 2}, {K: 3, D: 2, L: 0, P: 1}} {
 		for _, missing := range [][]int{{4}, {0, 5}, {1, 2, 4}, {3}, {0, 2, 5, 6}} {
 			s, r := random(t, d, 7)
 			for i := range d.D {

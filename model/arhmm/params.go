@@ -7,11 +7,15 @@ type dims struct {
 	K     int // regimes
 	D, Du int // channels and controls
 	L     int // order
-	P     int // L·D+Du+1, columns of W
+	C     int // past controls
+	P     int // L·D+(C+1)·Du+1, columns of W
 }
 
-// Z is the length of the state: the last observations, newest first.
-func (d dims) Z() int { return max(d.L, 1) * d.D }
+// Z is the length of the state: the last observations, then the last controls, each newest first.
+func (d dims) Z() int { return d.window() + d.C*d.Du }
+
+// window is the length of the observations in the state.
+func (d dims) window() int { return max(d.L, 1) * d.D }
 
 // params are views of the state of a chain.
 type params struct {

@@ -6,7 +6,7 @@ import "math"
 type passes struct {
 	*system
 	r                   recording
-	lags                []float64 // [Z]
+	lags                []float64 // [Z] state before a step
 	predicted, filtered []float64 // [T,K] of s_t given x before t, and up to t; unused before step L
 	smoothed, pairs     []float64 // [T,K], [K,K] Σ_t p(s_{t−1}, s_t | x)
 	logLikelihood       float64
@@ -21,8 +21,8 @@ func newPasses(s *system) *passes {
 	return &passes{system: s, lags: make([]float64, s.Z()), pairs: make([]float64, s.K*s.K)}
 }
 
-// setLags writes the observations before step t, newest first, missing ones as the mean of their channel. Before the
-// first step is what was there.
+// setLags writes the state before step t, with missing observations as the mean of their channel. Before the first step
+// is what was there.
 func (p *passes) setLags(dst []float64, t int) {
 	for l := range max(p.L, 1) {
 		s := max(t-1-l, 0)
@@ -31,6 +31,14 @@ func (p *passes) setLags(dst []float64, t int) {
 				dst[l*p.D+i] = p.start[i]
 			}
 		}
+	}
+	p.setPast(dst, t)
+}
+
+// setPast writes the controls before step t into a state.
+func (p *passes) setPast(dst []float64, t int) {
+	for c := range p.C {
+		copy(dst[p.window()+c*p.Du:], p.r.u[max(t-1-c, 0)*p.Du:][:p.Du])
 	}
 }
 

@@ -38,6 +38,7 @@ const (
 type Settings struct {
 	Switches   int     `yaml:"switches" want:"[1,256]" doc:"regimes K"`
 	Order      int     `yaml:"order" want:"[0,64]" doc:"autoregressive lags; 0: each regime has a mean and the effect of the controls"`
+	Past       int     `yaml:"past_controls" want:"[0,63]" was:"0" doc:"number of earlier steps whose controls are used, besides the present ones; less than the number of lags"`
 	Noise      Noise   `yaml:"noise" values:"own common" doc:"noise covariance: one per regime, or one for all regimes"`
 	First      First   `yaml:"first" values:"free stationary" was:"free" doc:"distribution of the first regime: free, or the stationary one of the transitions"`
 	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"smallest standard deviation of the noise, as a share of each channel's standard deviation"`
@@ -53,7 +54,19 @@ func DefaultSettings() *Settings {
 	}
 }
 
-var _ model.Sweeping = (*Settings)(nil)
+var (
+	_ model.Sweeping = (*Settings)(nil)
+	_ model.Checker  = (*Settings)(nil)
+)
+
+// Check refuses controls from before the first step.
+func (s *Settings) Check(model.Setup) []model.Fault {
+	if s.Past == 0 || s.Past < s.Order {
+		return nil
+	}
+	return []model.Fault{model.Faultf([]string{"model.past_controls", "model.order"},
+		fmt.Sprintf("e.g. model.order=%d", s.Past+1), "%d past controls need more lags than %d", s.Past, s.Order)}
+}
 
 // SweepPlan says how the chains work.
 func (s *Settings) SweepPlan() model.Sweeps {
@@ -62,14 +75,18 @@ func (s *Settings) SweepPlan() model.Sweeps {
 
 // Describe names the sizes.
 func (s *Settings) Describe() model.Description {
-	return model.Description{Text: fmt.Sprintf("%d regimes with %d lags, %d starts of %d steps of EM", s.Switches, s.Order,
+	lags := fmt.Sprintf("%d lags", s.Order)
+	if s.Past > 0 {
+		lags += fmt.Sprintf(" and %d past controls", s.Past)
+	}
+	return model.Description{Text: fmt.Sprintf("%d regimes with %s, %d starts of %d steps of EM", s.Switches, lags,
 		s.Chains, s.Sweeps)}
 }
 
 // New returns the model before it is fitted.
 func (s *Settings) New(data model.Data, key rng.Key) (model.Model, error) {
-	d := dims{K: s.Switches, D: data.NX, Du: data.NU, L: s.Order}
-	d.P = d.L*d.D + d.Du + 1
+	d := dims{K: s.Switches, D: data.NX, Du: data.NU, L: s.Order, C: s.Past}
+	d.P = d.L*d.D + (d.C+1)*d.Du + 1
 	return &Model{
 		dims: d, common: s.Noise == Common, stationary: s.First == Stationary, resolution: s.Resolution, key: key,
 	}, nil

@@ -44,10 +44,11 @@ func (s *system) factor() error {
 	return nil
 }
 
-// setFeatures makes features of lags, newest first, and controls.
+// setFeatures makes features of a state and the controls that act on it.
 func (s *system) setFeatures(z, u []float64) {
 	copy(s.features, z[:s.L*s.D])
 	copy(s.features[s.L*s.D:], u[:s.Du])
+	copy(s.features[s.L*s.D+s.Du:], z[s.window():])
 	s.features[s.P-1] = 1
 }
 

@@ -53,7 +53,9 @@ func (v expected) enter(s, k int, w float64, held []place, mean, cov []float64) 
 	for l := range d.L {
 		copy(v.features[l*d.D:], v.r.x[(s-1-l)*d.D:(s-l)*d.D])
 	}
-	copy(v.features[d.L*d.D:], v.r.u[s*d.Du:(s+1)*d.Du])
+	for c := range d.C + 1 {
+		copy(v.features[d.L*d.D+c*d.Du:], v.r.u[(s-c)*d.Du:][:d.Du])
+	}
 	v.features[d.P-1] = 1
 	copy(v.x, v.r.x[s*d.D:(s+1)*d.D])
 	role := func(h place) (lag, channel int) { // column of the features, or channel of x_s; −1: neither
@@ -138,13 +140,17 @@ func (v values) sd(at int) float64 {
 	return math.Sqrt(max(v.square[at]-float64(v.mean[at]*v.mean[at]), 0))
 }
 
-// state writes mean and standard deviation of the last observations up to step t, newest first.
+// state writes mean and standard deviation of the state at step t. Controls are known.
 func (v values) state(t int, mean, sd []float32) {
 	for l := range max(v.L, 1) {
 		for i := range v.D {
 			at := max(t-l, 0)*v.D + i
 			mean[l*v.D+i], sd[l*v.D+i] = float32(v.mean[at]), float32(v.sd(at))
 		}
+	}
+	clear(sd[v.window():])
+	for c := range v.C {
+		write(mean[v.window()+c*v.Du:], v.r.u[max(t-c, 0)*v.Du:][:v.Du])
 	}
 }
 

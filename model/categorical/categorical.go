@@ -17,6 +17,11 @@
 //
 //	q(z_t) ∝ N(Σ_j w_t(j) μ_j, Σ_j w_t(j) Q′_j) × q_meas(z_t | x_t)
 //
+// With durations the chance to stay depends on the age d of the system, the steps since the switch to it, of which D
+// are told apart: C(i,d) is added to L_ii. Beside b goes the distribution of the age of every system, and the sum over
+// ages is as exact (autodiff.Tape.PredictAgedSwitch). The age at the first step, where a sequence may be cut out of a
+// longer one, has learned probabilities. C begins at zero, where ages change nothing.
+//
 // The bound is that of a model with a discrete switch. It has no temperature, no divergence of switches and no draw of
 // them:
 //
@@ -40,6 +45,7 @@ import (
 // long as its parameters do not change.
 type Model struct {
 	cfg    Config
+	key    rng.Key
 	params *autodiff.Params
 
 	initial    statespace.Initial
@@ -58,7 +64,7 @@ var (
 func New(c Config, key rng.Key) *Model {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{cfg: c, params: p}
+	m := &Model{cfg: c, key: key, params: p}
 	m.initial = statespace.NewInitial(p, c.initial(), &draws)
 	m.encoder = statespace.NewEncoder(p, c.encoder(), &draws)
 	m.transition = newTransition(p, c, &draws)

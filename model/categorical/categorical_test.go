@@ -34,19 +34,25 @@ func variants() map[string]Config {
 		"rows":     change(func(c *Config) { c.Rows = true; c.Warmup = statespace.Warmup{Start: 0.1, End: 300} }),
 		"preview":  change(func(c *Config) { c.Preview = true }),
 		"mean":     change(func(c *Config) { c.M = 2; c.Rollout = Mean }),
+		"ages":     change(func(c *Config) { c.Ages = 4 }),
+		"ages of rows": change(func(c *Config) {
+			c.Ages, c.M, c.Rows, c.Preview, c.Rollout = 2, 3, true, true, Mode
+		}),
 	}
 }
 
 // golden are the bits of every variant.
 var golden = map[string]string{
-	"absolute": "ff0c064491ef1e5b",
-	"images":   "d8bd36c82d67167f",
-	"mean":     "b85febe5bd7c0fa8",
-	"no u":     "10e802506c28c07e",
-	"preview":  "937b9dcc1f0a1ccf",
-	"plain":    "76939f045dda0b3d",
-	"residual": "a33d776a8f22164c",
-	"rows":     "de4294eeccddedf2",
+	"absolute":     "ff0c064491ef1e5b",
+	"ages":         "49f93b92b93d0e91",
+	"ages of rows": "7baceadee50be951",
+	"images":       "d8bd36c82d67167f",
+	"mean":         "b85febe5bd7c0fa8",
+	"no u":         "10e802506c28c07e",
+	"preview":      "937b9dcc1f0a1ccf",
+	"plain":        "76939f045dda0b3d",
+	"residual":     "a33d776a8f22164c",
+	"rows":         "de4294eeccddedf2",
 }
 
 func contract(c Config, golden string) modeltest.Case {
@@ -62,7 +68,11 @@ func newModel(c Config) *Model {
 	m := New(c, rng.New(5, rng.Init))
 	draws := rng.New(6, rng.Init).At(0, 0, 0)
 	m.transition.scores.W.InitFanIn(&draws, c.Hidden)
-	for _, values := range [][]float32{m.transition.stay.Values(), m.transition.start.Values()} {
+	random := [][]float32{m.transition.stay.Values(), m.transition.start.Values()}
+	if c.Ages > 0 {
+		random = append(random, m.transition.age.Values(), m.transition.hold.Values())
+	}
+	for _, values := range random {
 		for i := range values {
 			values[i] += float32(draws.Normal())
 		}

@@ -7,7 +7,9 @@ import (
 
 // Config is a model: its sizes and its variant. Package slds, whose settings describe it, has checked it.
 type Config struct {
-	model.Dims // NX, NU, NZ and the number M of base systems
+	// NX, NU, NZ and the number M of base systems. With several bodies they are those of each, and each body is a
+	// sequence of a batch: consecutive sequences are the bodies of one.
+	model.Dims
 
 	Hidden        int  // width of all networks but the encoder
 	EncoderHidden int  // width of the encoder
@@ -25,6 +27,7 @@ type Config struct {
 	Preview       bool    // the weights that propose z_t look at x_t
 	Rollout       Rollout
 	Warmup        statespace.Warmup // weight of the divergences of h and z
+	Start         bool              // begin from an autoregressive HMM
 }
 
 // Rollout says which switch a forecast follows.

@@ -8,15 +8,7 @@ import (
 )
 
 // Terms are what Loss reports: loss = reconstruction + β·(kl_initial + kl_state), where β rises to 1.
-func (m *Model) Terms() []model.Term {
-	const unit = "nats per sequence and time step"
-	return []model.Term{
-		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
-	}
-}
+func (m *Model) Terms() []model.Term { return append(statespace.Terms(), model.UsageTerms(m.cfg.M)...) }
 
 // Loss records the negative evidence lower bound of the batch, with the weight β of the step on the divergences,
 // divided by the numbers of sequences B and time steps T:
@@ -28,12 +20,14 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	p := m.infer(t, b, 1, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := m.divergence(t, p)
-	unit := 1 / float32(b.T*b.B)
-	beta := float32(unit * float32(m.cfg.Warmup.At(step)))
-	weights := [3]float32{unit, beta, beta}
-	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
-	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
-	copy(terms, values[:])
+	beta := float32(m.cfg.Warmup.At(step))
+	loss, usage := statespace.Loss(t, b, terms, statespace.Weighted{Sum: nll, Weight: 1},
+		statespace.Weighted{Sum: p.klInitial, Weight: beta}, statespace.Weighted{Sum: klState, Weight: beta})
+	var belief []float32
+	if step == model.EndOfSchedule {
+		belief = t.Exp(p.steps.belief.Slice(b.B, p.Z.Rows)).Value
+	}
+	model.WriteUsage(usage, step, m.cfg.M, belief)
 	return loss
 }
 

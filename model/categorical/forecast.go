@@ -42,6 +42,9 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	u := statespace.Controls(t, q, m.cfg.NU, g)
 	r := m.transition.begin(t, z, u, rows, false)
 	copy(r.belief.Value, p.steps.belief.Block(g.Batch.T-1, rows).Value)
+	if m.cfg.Ages > 0 {
+		copy(r.ages.Value, p.steps.ages.Block(g.Batch.T-1, rows).Value)
+	}
 	m.roll(&r, noise)
 	mean, sd := m.emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: r.weights}
@@ -158,6 +161,10 @@ func normalise(s *model.Segmentation) {
 
 // smooth turns the filtered beliefs of all steps into smoothed probabilities, in place.
 func (r *recurrence) smooth() {
+	if r.ages.Cols > 0 {
+		r.smoothAged()
+		return
+	}
 	t, n, m := r.tape, r.block, r.weights.Cols
 	beta := t.NewConstant(n, m)
 	clear(beta.Value)

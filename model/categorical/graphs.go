@@ -26,6 +26,14 @@ func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	return append(list, m.predictGraph(s, horizon), s.Emit())
 }
 
+// doc says what goes from a step to the next.
+func (c Config) doc() string {
+	if c.Ages > 0 {
+		return fmt.Sprintf("probabilities of the systems that led to it and of their ages: %d numbers for each", c.Ages)
+	}
+	return "probabilities of the systems that led to it"
+}
+
 // sketch is a step within a graph: the names of what recurrence has as tensors.
 type sketch struct {
 	*model.Builder
@@ -33,6 +41,7 @@ type sketch struct {
 	z, u                    string
 	moves                   string
 	weights, logs, proposal string // w, log w, and w or w̃
+	ages                    string // the joint probability of systems and ages before the state is seen
 }
 
 // stand is predict: it declares the state before a step and computes its weights.
@@ -41,9 +50,9 @@ func (m *Model) stand(b *model.Builder, first bool) *sketch {
 	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state before the step")}
 	var belief string
 	if first {
-		belief = b.Constant("switch.start.softmax", 1, c.M, probabilities(m.transition.start.Values()))
+		belief = b.Constant("switch.start.softmax", 1, c.Carried(), m.firstBelief())
 	} else {
-		belief = b.Input("s", c.M, "probabilities of the systems that led to it")
+		belief = b.Input("s", c.Carried(), c.doc())
 	}
 	if c.NU > 0 {
 		k.u = b.Input("u", c.NU, "controls that act during the step")
@@ -61,10 +70,13 @@ func (k *sketch) predict(belief string) {
 	c := k.m.cfg
 	in := k.Concat(k.z, k.u)
 	k.moves = k.Dense(in, "transition")
-	scores := k.Dense(k.Body(in, "switch.next"), "switch.next.logits")
-	if c.Rows {
+	scores := k.Dense(k.Body(k.Concat(in, statespace.MessageGraph(k.Builder, k.z)), "switch.next"), "switch.next.logits")
+	switch {
+	case c.Ages > 0:
+		k.predictAged(belief, scores)
+	case c.Rows:
 		k.weights = k.byRow(belief, scores)
-	} else {
+	default:
 		stay, turned := exponentials(k.m.transition.stay.Values(), c.M)
 		a := k.Op("Softmax", scores)
 		left := k.Op("Div", belief, k.Op("MatMul", a, k.Constant("switch.transition.turned", c.M, c.M, turned)))
@@ -169,8 +181,8 @@ func (k *sketch) leave(z, mean, variance, s string) {
 	k.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
 	k.Output("mean", mean, c.NZ, "mean of the latent state")
 	k.Output("variance", variance, c.NZ, "its variance")
-	k.Output("s_next", s, c.M, "probabilities of the systems that led to it")
-	k.Output("weights", s, c.M, "the same")
+	k.Output("s_next", k.carried(s), c.Carried(), c.doc())
+	k.Output("weights", s, c.M, "probabilities of the systems that led to it")
 }
 
 // predictGraph follows the means of so many steps and decodes them.
@@ -179,7 +191,7 @@ func (m *Model) predictGraph(s statespace.Sketch, horizon int) model.Graph {
 		m.params)
 	c := m.cfg
 	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state of the last step")}
-	belief := b.Input("s", c.M, "probabilities of the systems that led to it")
+	belief := b.Input("s", c.Carried(), c.doc())
 	if c.NU > 0 {
 		b.Input("controls", horizon*c.NU, "controls of all steps side by side")
 	}
@@ -189,14 +201,14 @@ func (m *Model) predictGraph(s statespace.Sketch, horizon int) model.Graph {
 			k.u = b.Part("controls", horizon*c.NU, i*c.NU, c.NU)
 		}
 		k.predict(belief)
-		belief = k.weights
+		belief = k.carried(k.weights)
 		k.z, _ = k.mix(k.weights, "transition.Q")
 		mean, _ := s.Decode(b, k.z)
 		list = append(list, mean)
 	}
 	b.Output("x", b.Concat(list...), horizon*c.NX, "predicted observations of all steps side by side")
 	b.Output("z_next", k.z, c.NZ, "latent state after them")
-	b.Output("s_next", belief, c.M, "probabilities of the systems that led to it")
+	b.Output("s_next", belief, c.Carried(), c.doc())
 	return b.Graph()
 }
 

@@ -14,24 +14,32 @@ import (
 type chain struct {
 	m                 int
 	start, transition []float64   // π and L
+	age, hold         []float64   // logits of the first age, and C, [M, D]; nil: the switch has no ages
 	scores            [][]float64 // g by step, [M] or [M·M]
 	density           [][]float64 // log N(z; μ_j, Q_j) by step
 }
 
 // enumerate sums over all Mᵀ paths: the log evidence of the states, and the probability of every system by time step.
+// With ages it sums over the ages of the first system too, which say all later ones.
 func (c chain) enumerate() (evidence float64, posterior [][]float64) {
-	steps := len(c.scores)
+	steps, ages := len(c.scores), max(1, len(c.age)/c.m)
 	posterior = make([][]float64, steps+1)
 	for t := range posterior {
 		posterior[t] = make([]float64, c.m)
 	}
 	path, total := make([]int, steps+1), 0.0
-	for number := range int(math.Pow(float64(c.m), float64(steps+1))) {
+	for number := range ages * int(math.Pow(float64(c.m), float64(steps+1))) {
+		age := number % ages // from 0
+		number /= ages
 		for t := range path {
 			path[t] = number % c.m
 			number /= c.m
 		}
 		p := c.start[path[0]] - logSum64(c.start)
+		if c.age != nil {
+			logits := c.age[path[0]*ages:][:ages]
+			p += logits[age] - logSum64(logits)
+		}
 		for t, s := range c.scores {
 			row := make([]float64, c.m)
 			for j := range row {
@@ -39,6 +47,12 @@ func (c chain) enumerate() (evidence float64, posterior [][]float64) {
 				if len(s) == c.m {
 					row[j] = c.transition[path[t]*c.m+j] + s[j]
 				}
+			}
+			if c.age != nil {
+				row[path[t]] += c.hold[path[t]*ages+age]
+			}
+			if age = min(age+1, ages-1); path[t+1] != path[t] {
+				age = 0
 			}
 			p += row[path[t+1]] - logSum64(row) + c.density[t][path[t+1]]
 		}
@@ -76,6 +90,9 @@ func wide(x []float32) []float64 {
 func chainOf(m *Model, r *recurrence, row int) chain {
 	c, n := m.cfg, r.block
 	y := chain{m: c.M, start: wide(m.transition.start.Values()), transition: wide(m.transition.stay.Values())}
+	if c.Ages > 0 {
+		y.age, y.hold = wide(m.transition.age.Values()), wide(m.transition.hold.Values())
+	}
 	for i := range r.weights.Rows / n {
 		at := i*n + row
 		y.scores = append(y.scores, wide(r.scores.Slice(at, at+1).Value))
@@ -96,16 +113,16 @@ func chainOf(m *Model, r *recurrence, row int) chain {
 }
 
 // TestEvidence_AgainstEnumeration: along a path of states, evidence, filtered and smoothed probabilities of the switch
-// and the gradients of L and π are those of all Mᵀ paths of the switch.
+// and the gradients of L, π, C and the first ages are those of all Mᵀ paths of the switch.
 func TestEvidence_AgainstEnumeration(t *testing.T) {
 	const steps, n = 5, 2
-	for _, rows := range []bool{false, true} {
-		for systems := 2; systems <= 3; systems++ {
+	for _, ages := range []int{0, 2, 3} {
+		for i := range 4 {
 			c := tiny()
-			c.NZ, c.M, c.Rows = 2, systems, rows
+			c.NZ, c.M, c.Rows, c.Ages = 2, 2+i%2, i > 1, ages
 			m := newModel(c)
 			draws := modeltest.Noise(1)
-			for _, w := range []*autodiff.Weight{m.transition.start, m.transition.stay} {
+			for _, w := range m.transition.chances() {
 				w.InitNormal(&draws, 1)
 			}
 			m.transition.q.Fill(0.8)
@@ -125,6 +142,15 @@ func TestEvidence_AgainstEnumeration(t *testing.T) {
 	}
 }
 
+// chances are the parameters of the switch alone.
+func (n *transition) chances() []*autodiff.Weight {
+	list := []*autodiff.Weight{n.start, n.stay}
+	if n.hold != nil {
+		list = append(list, n.age, n.hold)
+	}
+	return list
+}
+
 func compare(t *testing.T, m *Model, tape *autodiff.Tape, r *recurrence) {
 	t.Helper()
 	chains := []chain{chainOf(m, r, 0), chainOf(m, r, 1)}
@@ -138,7 +164,7 @@ func compare(t *testing.T, m *Model, tape *autodiff.Tape, r *recurrence) {
 	near := func(what string, got, want float64) {
 		t.Helper()
 		if math.Abs(got-want) > 2e-4*(1+math.Abs(want)) {
-			t.Errorf("M = %d: %s is %v, want %v", m.cfg.M, what, got, want)
+			t.Errorf("M = %d, D = %d: %s is %v, want %v", m.cfg.M, m.cfg.Ages, what, got, want)
 		}
 	}
 	got := 0.0
@@ -146,27 +172,41 @@ func compare(t *testing.T, m *Model, tape *autodiff.Tape, r *recurrence) {
 		got += float64(l)
 	}
 	near("evidence", got, total())
-	for _, w := range []struct {
-		weight *autodiff.Weight
-		of     func(c chain) []float64
-	}{
-		{m.transition.stay, func(c chain) []float64 { return c.transition }},
-		{m.transition.start, func(c chain) []float64 { return c.start }},
-	} {
-		for k := range w.weight.Size() {
+	for i, w := range m.transition.chances() {
+		for k := range w.Size() {
 			move := func(h float64) float64 {
 				for _, c := range chains {
-					w.of(c)[k] += h
+					[][]float64{c.start, c.transition, c.age, c.hold}[i][k] += h
 				}
 				return total()
 			}
 			const h = 1e-4
 			slope := (move(h) - move(-2*h)) / (2 * h)
 			move(h)
-			near("gradient of "+w.weight.Name, float64(tape.Gradient[w.weight.Offset+k]), slope)
+			near("gradient of "+w.Name, float64(tape.Gradient[w.Offset+k]), slope)
 		}
 	}
+	m.checkScores(near, r, chains)
 	m.check(near, r, chains)
+}
+
+// checkScores compares the gradients of g(z, u) at every step.
+func (m *Model) checkScores(near func(what string, got, want float64), r *recurrence, chains []chain) {
+	const h = 1e-4
+	for row, c := range chains {
+		for step, s := range c.scores {
+			for k := range s {
+				value := s[k]
+				s[k] = value + h
+				up, _ := c.enumerate()
+				s[k] = value - h
+				down, _ := c.enumerate()
+				s[k] = value
+				got := r.scores.Block(step, r.block).Slice(row, row+1).Grad[k]
+				near("gradient of a score", float64(got), (up-down)/(2*h))
+			}
+		}
+	}
 }
 
 // check compares the last filtered belief, and all smoothed ones.
@@ -190,9 +230,12 @@ func (m *Model) check(near func(what string, got, want float64), r *recurrence, 
 }
 
 // exact is the model of a linear-Gaussian system with two equal systems, whose posterior of two steps is the true one.
-func exact(o modeltest.LinearGaussian) *Model {
+func exact(o modeltest.LinearGaussian) *Model { return exactOf(o, 0) }
+
+// exactOf is that model with so many ages.
+func exactOf(o modeltest.LinearGaussian, ages int) *Model {
 	c := tiny()
-	c.Dims = model.Dims{NX: 1, NU: 1, NZ: 1, M: 2}
+	c.Dims = model.Dims{NX: 1, NU: 1, NZ: 1, M: 2, Ages: ages}
 	c.Hidden, c.EncoderHidden, c.InitialObservations, c.Skip, c.VarianceFloor = 6, 2, 2, false, 1e-12
 	m := newModel(c)
 	o.SetInitial(m, 6)

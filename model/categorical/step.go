@@ -18,7 +18,7 @@ func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
 	t, c := f.Tape, f.m.cfg
 	t.Reset()
-	dst.Resize(first.B, c.NZ, c.M, false)
+	dst.Resize(first.B, c.Dims, false)
 	z := t.New(first.B, c.NZ)
 	f.m.initial.Infer(t, z, first, f.noise(nil, first.B))
 	copy(dst.Z, z.Value)
@@ -71,11 +71,7 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recu
 	if len(from.Switch) == 0 {
 		f.m.transition.first(&r)
 	} else {
-		logs := r.belief.Block(0, n).Value
-		for i, b := range from.Switch {
-			logs[i] = max(b, smallest)
-		}
-		kernel.Log(logs, logs)
+		r.recall(from.Switch)
 	}
 	r.predict(0)
 	return r
@@ -84,12 +80,12 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recu
 // leave writes the belief after a step.
 func (f *Forecaster) leave(dst *model.Belief, r *recurrence, mean, variance autodiff.Tensor) {
 	n := r.block
-	dst.Resize(n, f.m.cfg.NZ, f.m.cfg.M, true)
+	dst.Resize(n, f.m.cfg.Dims, true)
 	copy(dst.Z, r.z.Block(1, n).Value)
 	copy(dst.Mean, mean.Value)
 	copy(dst.Variance, variance.Value)
-	kernel.Exp(dst.Switch, r.belief.Block(1, n).Value)
-	copy(dst.Weights, dst.Switch)
+	kernel.Exp(dst.Weights, r.belief.Block(1, n).Value)
+	r.carry(dst)
 }
 
 // noise is the given one of the state, or zeros.

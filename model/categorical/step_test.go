@@ -11,10 +11,13 @@ import (
 
 // TestStep_IsInference: step by step, with the noise of inference, a filter is where inference is at the last step.
 func TestStep_IsInference(t *testing.T) {
-	for _, preview := range []bool{false, true} {
+	for i := range 3 {
 		const steps, n = 7, 2
 		c := tiny()
-		c.Preview = preview
+		preview := i == 1
+		if c.Preview = preview; i == 2 {
+			c.Ages = 3
+		}
 		m := newModel(c)
 		modeltest.Fill(m, "initial.sd.weight", 0)
 		modeltest.Fill(m, "initial.sd.bias", -40) // h is its mean, nearly
@@ -42,9 +45,14 @@ func TestStep_IsInference(t *testing.T) {
 				t.Errorf("preview %v: state %d is %v, want %v", preview, i, from.Z[i], z)
 			}
 		}
-		for i, l := range p.steps.belief.Block(steps-1, n).Value {
-			if want := math.Exp(float64(l)); math.Abs(want-float64(from.Switch[i])) > 0.04 {
-				t.Errorf("preview %v: belief %d is %v, want %v", preview, i, from.Switch[i], want)
+		for i, b := range from.Switch {
+			d := max(1, c.Ages)
+			want := math.Exp(float64(p.steps.belief.Block(steps-1, n).Value[i/d]))
+			if c.Ages > 0 {
+				want *= float64(p.steps.ages.Block(steps-1, n).Value[i])
+			}
+			if math.Abs(want-float64(b)) > 0.04 {
+				t.Errorf("preview %v, D = %d: belief %d is %v, want %v", preview, c.Ages, i, b, want)
 			}
 		}
 	}

@@ -12,7 +12,10 @@ type transition struct {
 	cfg     Config
 	start   *autodiff.Weight // π, [M]
 	stay    *autodiff.Weight // L, [M, M]
-	body    model.Body       // g
+	age     *autodiff.Weight // logits of the age at the first step, [M, D]; nil: the switch has no ages
+	hold    *autodiff.Weight // C, [M, D]; nil likewise
+	message statespace.Message
+	body    model.Body // g
 	scores  model.Dense
 	systems model.Dense // [z u] to the moves of all systems: A_jᵀ over B_jᵀ in columns j·nz … , and c_j
 	q, qInf statespace.Variances
@@ -26,11 +29,13 @@ const (
 
 func newTransition(p *autodiff.Params, c Config, draws *rng.Stream) transition {
 	in := c.NZ + c.NU
+	message := statespace.NewMessage(p, c.Bodies, c.NZ, draws)
 	n := transition{
-		cfg:   c,
-		start: p.Vector("switch.start", c.M),
-		stay:  p.Table("switch.transition", c.M, c.M),
-		body:  model.NewBody(p, "switch.next", in, c.Hidden, min(c.Blocks, 1), draws),
+		cfg:     c,
+		message: message,
+		start:   p.Vector("switch.start", c.M),
+		stay:    p.Table("switch.transition", c.M, c.M),
+		body:    model.NewBody(p, "switch.next", in+message.Width(), c.Hidden, min(c.Blocks, 1), draws),
 		scores: model.Dense{
 			W: p.Matrix("switch.next.logits.weight", c.Hidden, c.scores()),
 			B: p.Vector("switch.next.logits.bias", c.scores()),
@@ -40,6 +45,9 @@ func newTransition(p *autodiff.Params, c Config, draws *rng.Stream) transition {
 		},
 		q:    statespace.NewVariances(p, "transition.Q", c.M, c.NZ, c.VarianceFloor, draws),
 		qInf: statespace.NewVariances(p, "transition.Q_inference", c.M, c.NZ, c.VarianceFloor, draws),
+	}
+	if c.Ages > 0 {
+		n.age, n.hold = p.Table("switch.age", c.M, c.Ages), p.Table("switch.duration", c.M, c.Ages)
 	}
 	for i := range c.M {
 		n.stay.Values()[i*(c.M+1)] = startSticky
@@ -60,22 +68,26 @@ type recurrence struct {
 	z, belief           autodiff.Tensor // [(steps+1)·block, nz], and log b in [(steps+1)·block, M]
 	logWeights, weights autodiff.Tensor // w
 	proposal            autodiff.Tensor // w, or w̃, which looks at the measurement
+	ages                autodiff.Tensor // a, [(steps+1)·block, M·D]; without columns: the switch has none
 	scores, moves       autodiff.Tensor // g, and μ_j − z in [steps·block, M·nz]
 	mean, variance      autodiff.Tensor // of the mixture; the variances of inference, or those of the model in a rollout
 	density             autodiff.Tensor // ℓ, [steps·block, 1]
 
-	u, in    autodiff.Tensor
+	u, in    autodiff.Tensor // z and u
+	seen     autodiff.Tensor // what g sees: z and u, and the message of other bodies
 	stay     autodiff.Tensor // L
+	hold     autodiff.Tensor // C; without columns: the switch has no ages
 	q        autodiff.Tensor // Q, [M, nz]
 	residual bool
 
+	message     statespace.MessageSteps
 	body        model.BodySteps
 	score, move autodiff.StepLinear
 	mixing      autodiff.VarianceMixture
 }
 
-// begin lays out a recurrence over z under controls u. Block 0 of the belief is the caller's. Inference mixes variances
-// of its own, and may look at measurements.
+// begin lays out a recurrence over z under controls u. Block 0 of the belief, and of the ages, is the caller's.
+// Inference mixes variances of its own, and may look at measurements.
 func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, inference bool) recurrence {
 	mixed := n.q
 	if inference {
@@ -90,35 +102,54 @@ func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, in
 		mean: t.New(rows, c.NZ), variance: t.New(rows, c.NZ), density: t.New(rows, 1),
 		in: t.Activation(rows, c.NZ+c.NU), stay: t.Param(n.stay), q: n.q.Each(t), residual: c.Residual,
 	}
+	if c.Ages > 0 {
+		r.ages, r.hold = t.New(z.Rows, c.M*c.Ages), t.Param(n.hold)
+	}
 	r.proposal = r.weights
 	if preview {
 		r.proposal = t.New(rows, c.M)
 	}
-	r.body = n.body.Steps(t, r.in, block)
+	r.seen = r.in
+	if n.message.Width() > 0 {
+		r.seen = t.Activation(rows, n.body.In)
+		r.message = n.message.Steps(t, z.Slice(0, rows), block)
+	}
+	r.body = n.body.Steps(t, r.seen, block)
 	r.score = n.scores.Steps(t, r.scores, r.body.Y, block)
 	r.move = n.systems.Steps(t, r.moves, r.in, block)
 	r.mixing = mixed.Steps(t, r.variance, r.proposal, block)
 	return r
 }
 
-// first writes the belief of the first time step, log softmax(π), into block 0.
+// first writes the belief of the first time step, log softmax(π), into block 0, and the ages that go with it.
 func (n *transition) first(r *recurrence) {
 	t := r.tape
 	p := t.New(1, n.cfg.M)
 	t.Softmax(p, t.Param(n.start))
 	t.Concat(r.belief.Block(0, r.block), t.Repeat(t.Log(p), r.block))
+	n.firstAges(r)
 }
 
 // predict computes the weights of step i, and how every system would move the state.
 func (r *recurrence) predict(i int) {
 	t, b := r.tape, r.block
 	t.Concat(r.in.Block(i, b), r.z.Block(i, b), r.u.Block(i, b))
+	if r.seen.Cols > r.in.Cols {
+		t.Concat(r.seen.Block(i, b), r.in.Block(i, b), r.message.Step(i))
+	}
 	r.body.Step(i)
 	r.score.Step(i)
 	r.move.Step(i)
-	t.PredictSwitch(autodiff.SwitchPrediction{
+	p := autodiff.SwitchPrediction{
 		LogWeights: r.logWeights.Block(i, b), Weights: r.weights.Block(i, b), LogBelief: r.belief.Block(i, b),
 		Scores: r.scores.Block(i, b), Transition: r.stay,
+	}
+	if r.ages.Cols == 0 {
+		t.PredictSwitch(p)
+		return
+	}
+	t.PredictAgedSwitch(autodiff.AgedPrediction{
+		SwitchPrediction: p, Ages: r.ages.Block(i+1, b), From: r.ages.Block(i, b), Durations: r.hold,
 	})
 }
 

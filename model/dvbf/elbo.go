@@ -25,13 +25,10 @@ func (a Anneal) At(i uint64) float32 {
 
 // Terms are what Loss reports: at the end of the schedule loss = reconstruction + kl_initial + kl_noise.
 func (m *Model) Terms() []model.Term {
-	const unit = "nats per sequence and time step"
-	return []model.Term{
-		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_1", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_noise", Label: "KL noise", Short: "kl_w", Unit: unit, Weight: 1, Bound: 1},
-	}
+	terms := statespace.Terms()
+	terms[2].Short = "kl_1"
+	terms[3].Name, terms[3].Label, terms[3].Short = "kl_noise", "KL noise", "kl_w"
+	return append(terms, model.UsageTerms(m.dims.M)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:
@@ -58,7 +55,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	weights := [3]float32{float32(unit * c), unit, unit}
 	loss := t.WeightedSum(weights[:], nll, first, rest)
 	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * klInitial.Value[0], unit * klNoise.Value[0]}
-	copy(terms, values[:])
+	model.WriteUsage(terms[copy(terms, values[:]):], step, m.dims.M, p.weights.Value)
 	return loss
 }
 

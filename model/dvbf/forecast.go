@@ -12,31 +12,46 @@ import (
 
 // forecaster answers questions of a trained model. It never sees more than the prefix of a query.
 type forecaster struct {
-	m        *Model
-	tape     *autodiff.Tape
-	prefixes statespace.Prefixes
+	*statespace.Shell
+	m *Model
 }
 
-var _ model.Filterer = (*forecaster)(nil)
+var _ statespace.Core = (*Model)(nil)
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster {
-	return &forecaster{m: m, tape: autodiff.NewInferenceTape(m.params)}
-}
+func (m *Model) NewForecaster() model.Forecaster { return &forecaster{statespace.NewShell(m), m} }
 
 // Clone returns a forecaster for another goroutine.
 func (f *forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
 
-// Dims are the sizes of the model.
-func (f *forecaster) Dims() model.Dims { return f.m.dims }
+// Sizes are the dimensions of the model.
+func (m *Model) Sizes() model.Dims { return m.dims }
 
-// Filter infers mean and standard deviation of z_t, given the drawn z_{t−1}, and the mixing weights α_t.
-func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
-	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
-	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
-		p := f.m.infer(f.tape, g.Batch, 1, &noise)
-		f.m.states(f.tape, p).Filtering(dst, g, p.weights)
-	})
+// Decoder is p(x | z).
+func (m *Model) Decoder() statespace.Emission { return m.emission }
+
+// Systems are the base systems; Q of a system is CᵢᵀCᵢ, that of its noise alone. (Mixed noise has the covariance of
+// mixed matrices, which is not the mixture of these.)
+func (m *Model) Systems() model.Systems {
+	d := m.dims
+	s := m.transition.Systems(d.M, d.NZ, d.NU)
+	for k := range d.M {
+		c := m.noiseMatrix(k)
+		for i := range d.NZ {
+			for j := range d.NZ {
+				for w := range d.NZ {
+					s.Q[(k*d.NZ+i)*d.NZ+j] += float64(c[w*d.NZ+i]) * float64(c[w*d.NZ+j])
+				}
+			}
+		}
+	}
+	return s
+}
+
+// Filtered infers mean and standard deviation of z_t, given the drawn z_{t−1}, and the mixing weights α_t.
+func (m *Model) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (statespace.Posterior, autodiff.Tensor) {
+	p := m.infer(t, b, 1, noise)
+	return m.states(t, p), p.weights
 }
 
 // states are the moments of z_t: with C = Σᵢ αᵢ Cᵢ, the mean is z_t + (μ_t − w_t)·C and the variances are the diagonal
@@ -65,20 +80,11 @@ func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 	return s
 }
 
-// Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
-func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	rows := max(q.Prefix.T, q.Horizon)
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, rows, func(g statespace.Group, noise *rng.Stream) {
-		p := f.m.infer(f.tape, g.Batch, g.Paths, noise)
-		statespace.Collect(dst, q, g, f.rollOut(q, p, g, noise), noise)
-	})
-}
-
-// rollOut continues the filtered paths of a group by draws of the noise from the prior, after another draw of the last
-// noise of the prefix.
-func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noise *rng.Stream) statespace.Paths {
-	t, nz, nu := f.tape, f.m.dims.NZ, f.m.dims.NU
-	rows := g.Rows()
+// Continued goes on from every path by draws of the noise from the prior, after another draw of the last noise of the
+// prefix.
+func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
+	p := m.infer(t, g.Batch, g.Paths, noise)
+	nz, nu, rows := m.dims.NZ, m.dims.NU, g.Rows()
 	again := min(p.steps, 1)
 	steps := again + q.Horizon
 	z, u := t.New((steps+1)*rows, nz), t.NewConstant(steps*rows, nu)
@@ -95,10 +101,22 @@ func (f *forecaster) rollOut(q model.Query, p posterior, g statespace.Group, noi
 			w.Block(0, rows).Value[i] = mean.Value[i] + float32(sd*e)
 		}
 	}
-	d := f.m.begin(t, z, u, w, rows)
+	d := m.begin(t, z, u, w, rows)
 	for i := range steps {
 		d.step(i)
 	}
-	mean, sd := f.m.emission.Predict(t, z.Slice((again+1)*rows, z.Rows))
+	mean, sd := m.emission.Predict(t, z.Slice((again+1)*rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.mixing.Weights.Slice(again*rows, steps*rows)}
+}
+
+// Imagined draws every noise from its prior.
+func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
+	z, w := t.New(steps*n, m.dims.NZ), statespace.Normals(t, noise, steps*n, m.dims.NZ)
+	m.initial.Start(t, z.Block(0, n), w.Block(0, n))
+	d := m.begin(t, z, u, w.Slice(n, w.Rows), n)
+	for i := range steps - 1 {
+		d.step(i)
+	}
+	mean, sd := m.emission.Predict(t, z)
+	return statespace.Drawn{Z: z, Weights: d.mixing.Weights, Mean: mean, SD: sd}
 }

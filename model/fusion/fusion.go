@@ -80,13 +80,7 @@ func (m *Model) Params() *autodiff.Params { return m.params }
 
 // Terms are what Loss reports: loss = reconstruction + kl_initial + kl_state.
 func (m *Model) Terms() []model.Term {
-	const unit = "nats per sequence and time step"
-	return []model.Term{
-		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
-	}
+	return append(statespace.Terms(), model.UsageTerms(m.dims.M)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:
@@ -94,15 +88,13 @@ func (m *Model) Terms() []model.Term {
 //	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)] + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},u_t)] }
 //
 // with one draw of every latent variable; densities are summed over dimensions. It has no schedule.
-func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, _ uint64, terms []float32) autodiff.Tensor {
+func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.transition.Mean, p.transition.Q)
-	unit := 1 / float32(b.T*b.B)
-	weights := [3]float32{unit, unit, unit}
-	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
-	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
-	copy(terms, values[:])
+	loss, usage := statespace.Loss(t, b, terms, statespace.Weighted{Sum: nll, Weight: 1},
+		statespace.Weighted{Sum: p.klInitial, Weight: 1}, statespace.Weighted{Sum: klState, Weight: 1})
+	model.WriteUsage(usage, step, m.dims.M, p.weights.Value)
 	return loss
 }
 

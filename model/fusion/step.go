@@ -16,9 +16,9 @@ func (f *forecaster) Warmup() int { return f.m.observations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
 func (f *forecaster) Begin(dst *model.Belief, first model.Batch) {
-	t, d := f.tape, f.m.dims
+	t, d := f.Tape, f.m.dims
 	t.Reset()
-	dst.Resize(first.B, d.NZ, d.M, false)
+	dst.Resize(first.B, d, false)
 	z := t.New(first.B, d.NZ)
 	f.m.initial.Infer(t, z, first, noise(t, nil, first.B, d.NZ))
 	copy(dst.Z, z.Value)
@@ -28,7 +28,7 @@ func (f *forecaster) Begin(dst *model.Belief, first model.Batch) {
 
 // Step filters the next observation.
 func (f *forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
-	t, d := f.tape, f.m.dims
+	t, d := f.Tape, f.m.dims
 	t.Reset()
 	meas := f.m.encoder.Measure(t, b)
 	z, weights, move := f.move(from, b.Controls)
@@ -43,7 +43,7 @@ func (f *forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 
 // Advance predicts the next state.
 func (f *forecaster) Advance(dst, from *model.Belief, u []float32, by model.Disturbance) {
-	t := f.tape
+	t := f.Tape
 	t.Reset()
 	z, weights, move := f.move(from, u)
 	t.Draw(z.Block(1, from.B), move.Mean, move.Q, noise(t, by.State, from.B, f.m.dims.NZ))
@@ -52,7 +52,7 @@ func (f *forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 
 // move computes the transition of one step from a belief.
 func (f *forecaster) move(from *model.Belief, u []float32) (z, weights autodiff.Tensor, move statespace.Transition) {
-	t, d, n := f.tape, f.m.dims, from.B
+	t, d, n := f.Tape, f.m.dims, from.B
 	z = t.New(2*n, d.NZ)
 	copy(z.Value, from.Z)
 	controls := t.Constant(u, n, d.NU)
@@ -66,7 +66,7 @@ func (f *forecaster) move(from *model.Belief, u []float32) (z, weights autodiff.
 // leave writes the belief after a step. There is no switch that goes on: its place has the weights.
 func (f *forecaster) leave(dst *model.Belief, z, weights, mean, variance autodiff.Tensor) {
 	n := mean.Rows
-	dst.Resize(n, f.m.dims.NZ, f.m.dims.M, true)
+	dst.Resize(n, f.m.dims, true)
 	copy(dst.Z, z.Block(1, n).Value)
 	copy(dst.Mean, mean.Value)
 	copy(dst.Variance, variance.Value)

@@ -24,6 +24,7 @@ type Config struct {
 	Leaves       int   // K ≥ 1 regimes; 1: one linear dynamical system
 	Latent       int   // D, dimensions of x
 	Identity     bool  // C = I and d = 0, which needs D = Dy; otherwise they are drawn
+	Told         bool  // the regimes of an autoregressive HMM begin; else a tree of systems is fitted greedily
 	Prior        Prior
 }
 

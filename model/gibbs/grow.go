@@ -41,12 +41,16 @@ type grower struct {
 	common []float64 // [D,D] noise covariance of both sides
 }
 
-// growTree fits the hyperplanes and the dynamics of all leaves.
-func (c *Chain) growTree(s *source) error {
-	g := &grower{
+func newGrower(c *Chain, s *source) *grower {
+	return &grower{
 		Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints),
 		common: make([]float64, c.D*c.D),
 	}
+}
+
+// growTree fits the hyperplanes and the dynamics of all leaves.
+func (c *Chain) growTree(s *source) error {
+	g := newGrower(c, s)
 	var points []int
 	for _, span := range c.spans {
 		for t := span.from; t < span.to-1; t++ {

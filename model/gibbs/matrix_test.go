@@ -113,7 +113,7 @@ func TestMatrix_IsThatOfGonum(t *testing.T) {
 		if !spectrum.Factorize(a, true) {
 			t.Fatal("no eigenvalues")
 		}
-		values, vectors := eigen(flat(a), n)
+		values, vectors := matrix.Eigen(flat(a), n)
 		for i := range n {
 			if w := spectrum.Values(nil)[n-1-i]; math.Abs(values[i]-w) > 1e-10*(1+w) {
 				t.Errorf("eigenvalue %d is %v, want %v", i, values[i], w)

@@ -62,6 +62,15 @@ const (
 	CombineStacked Combine = "stacked" // by how well they forecast the recordings, 1 to 32 steps ahead
 )
 
+// Start says what a chain begins with.
+type Start string
+
+// The starts.
+const (
+	StartRandom Start = "random" // a tree of linear systems, fitted from the root down from random hyperplanes
+	StartARHMM  Start = "arhmm"  // the regimes of an autoregressive hidden Markov model
+)
+
 // Settings are the keys of both families. Sources are Nassar et al. (2019) and their published code.
 type Settings struct {
 	Leaves   int      `yaml:"leaves" want:"[1,256]" doc:"regimes K, the leaves of the tree" source:"published code, FHN: 4"`
@@ -77,6 +86,8 @@ type Settings struct {
 
 	Keep    Keep    `yaml:"keep" was:"parameters" values:"parameters regimes" doc:"what to keep after the burn-in: the parameters, or also how often each step of the recordings had each regime"`
 	Combine Combine `yaml:"combine" was:"equal" values:"equal stacked" doc:"weights of the chains in a forecast: equal, or stacked (those that forecast the recordings best)"`
+
+	Start Start `yaml:"start" was:"random" values:"random arhmm" doc:"what each chain begins with: a tree of linear systems, fitted from the root down from random hyperplanes, or the regimes of an autoregressive hidden Markov model, fitted by EM"`
 
 	Prior PriorSettings   `yaml:"prior" doc:"the constants of the prior"`
 	Eval  RolloutSettings `yaml:"eval" doc:"the evaluation after training"`
@@ -108,6 +119,7 @@ func DefaultSettings(hierarchical bool) *Settings {
 	return &Settings{
 		Leaves: c.Leaves, Shape: c.Shape, Emission: Identity, Latent: c.Latent, Controls: Given,
 		Sweeps: 1000, BurnIn: 500, Chains: 5, Exchange: 50, Draws: 32, Keep: KeepRegimes, Combine: CombineStacked,
+		Start:        StartRandom,
 		Prior:        PriorSettings(c.Prior),
 		Eval:         RolloutSettings{Rollout: RolloutMode},
 		hierarchical: hierarchical,
@@ -132,7 +144,7 @@ func (s *Settings) Choose(env string) map[string]string {
 func (s *Settings) Config(observed int) Config {
 	c := Config{
 		Shape: s.Shape, Hierarchical: s.hierarchical, Leaves: s.Leaves, Latent: s.Latent,
-		Identity: s.Emission == Identity, Prior: Prior(s.Prior),
+		Identity: s.Emission == Identity, Told: s.Start == StartARHMM, Prior: Prior(s.Prior),
 	}
 	if c.Identity {
 		c.Latent = observed

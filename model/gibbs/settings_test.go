@@ -20,8 +20,8 @@ func TestSettings_DescribeTheirKeys(t *testing.T) {
 				t.Errorf("%s: %v", family.Name, err)
 			}
 		}, func(setting.Section) {})
-		if count != 22 {
-			t.Errorf("%s has %d keys, want 22", family.Name, count)
+		if count != 23 {
+			t.Errorf("%s has %d keys, want 23", family.Name, count)
 		}
 	}
 }

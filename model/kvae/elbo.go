@@ -31,7 +31,7 @@ func (a Anneal) reconstruction(i uint64) float32 {
 // Terms are what Loss reports: at validation loss = reconstruction + code + transition + emission + smoothing.
 func (m *Model) Terms() []model.Term {
 	const unit = "nats per sequence and time step"
-	return []model.Term{
+	terms := []model.Term{
 		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
 		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1},
 		{Name: "code", Label: "negative entropy of the code", Short: "code", Unit: unit, Weight: 1},
@@ -40,6 +40,7 @@ func (m *Model) Terms() []model.Term {
 		{Name: "smoothing", Label: "negative sum of the entropies of the states", Short: "smooth", Unit: unit, Weight: 1},
 		{Name: "negative_elbo", Label: "negative ELBO", Short: "nelbo", Unit: unit, Bound: 1},
 	}
+	return append(terms, model.UsageTerms(m.dims.M)...)
 }
 
 // Loss records the objective of the paper's code, divided by the numbers of sequences B and time steps T:
@@ -85,7 +86,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 		loss.Value[0], unit * nll.Value[0], unit * code.Value[0], unit * transition.Value[0], unit * emission.Value[0],
 		unit * smoothing.Value[0], unit * (nll.Value[0] + code.Value[0] + f.negativeLogEvidence()),
 	}
-	copy(terms, values[:])
+	model.WriteUsage(terms[copy(terms, values[:]):], step, m.dims.M, f.systems.weights.Value)
 	return loss
 }
 

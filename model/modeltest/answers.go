@@ -40,13 +40,14 @@ func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 		t.Errorf("%d steps of %d regimes; a second answer is equal: %v", got.T, got.M,
 			slices.Equal(got.Probability, again.Probability))
 	}
-	for i := 0; i < len(got.Probability); i += d.M {
+	each := d.M / d.Switches()
+	for i := 0; i < len(got.Probability); i += each {
 		sum := float32(0)
-		for _, p := range got.Probability[i : i+d.M] {
+		for _, p := range got.Probability[i : i+each] {
 			sum += p
 		}
 		if math.Abs(float64(sum)-1) > 1e-5 {
-			t.Fatalf("row %d sums to %v", i/d.M, sum)
+			t.Fatalf("row %d sums to %v", i/each, sum)
 		}
 	}
 	f.Segment(&got, c.Batch(1, 2), 2, Noise(1))

@@ -30,6 +30,16 @@ func (c Case) golden(t *testing.T) {
 	}
 }
 
+// trained are the terms that a training step has: those of a validation come after them.
+func trained(m model.Trainable, terms []float32) []float32 {
+	for i, t := range m.Terms() {
+		if t.Validation {
+			return terms[:i]
+		}
+	}
+	return terms
+}
+
 // Bits is a digest of what a model computes: initial parameters, loss, terms and gradient, filtering and forecast, some
 // values missing.
 func (c Case) Bits(t testing.TB) string {
@@ -45,7 +55,7 @@ func (c Case) Bits(t testing.TB) string {
 	tape, terms := autodiff.NewTape(m.Params()), make([]float32, len(m.Terms()))
 	b := c.Batch(7, 3)
 	tape.Backward(m.Loss(tape, b, Noise(0), step, terms))
-	write(m.Params().Values, terms, tape.Gradient)
+	write(m.Params().Values, trained(m, terms), tape.Gradient)
 	b.Seen = make([]float32, len(b.Observations))
 	for i := range b.Seen {
 		b.Seen[i] = 1

@@ -89,6 +89,12 @@ func (c Case) graphs(t *testing.T) {
 		for i := range x.Seen {
 			x.Seen[i] = seen[i/c.NX]
 		}
+		if c.Body != nil { // a graph of bodies is told of each value; one body may be missing alone
+			for _, channel := range c.Body {
+				x.Seen[channel] = 0
+			}
+			seen = x.Seen
+		}
 		f.Step(&next, from, x, noise)
 		inputs := map[string][]float32{
 			"z": from.Z, "s": from.Switch, "u": x.Controls, "x": x.Observations, "seen": seen,

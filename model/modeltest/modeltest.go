@@ -29,10 +29,11 @@ type Case struct {
 	Binary bool // observations are 0 or 1
 	First  int  // observations at the start from which the initial state is inferred; missing values are zeros there
 
-	IgnoresControls bool // controls have no influence
-	Smooths         bool // an observation has influence on states before it
-	Unswitched      bool // weights follow from the state, and no switch goes on from step to step
-	Real            bool // draws are real numbers, of binary observations too
+	IgnoresControls bool  // controls have no influence
+	Smooths         bool  // an observation has influence on states before it
+	Unswitched      bool  // weights follow from the state, and no switch goes on from step to step
+	Real            bool  // draws are real numbers, of binary observations too
+	Body            []int // channels of one body, where there are several
 
 	Golden string // what Bits returns
 }
@@ -175,6 +176,28 @@ func (c Case) terms(t *testing.T) {
 		if term.Name == "" || term.Label == "" || term.Short == "" || term.Unit == "" {
 			t.Errorf("term %+v is not described", term)
 		}
+	}
+	c.usage(t, m, list, terms)
+}
+
+// usage: at a validation the shares of the systems sum to 1, and their mean entropy is no more than that of the shares;
+// a training step has zeros.
+func (c Case) usage(t *testing.T, m model.Trainable, list []model.Term, terms []float32) {
+	u, known := model.UsageOf(list, terms)
+	if !known {
+		return
+	}
+	sum := 0.0
+	for _, share := range u.Shares {
+		sum += share
+	}
+	if math.Abs(sum-1) > 1e-5 || u.Entropy < 0 || u.Entropy > math.Log(u.InUse())+1e-5 {
+		t.Errorf("the shares %v of the systems sum to %v; entropy %v of at most %v", u.Shares, sum, u.Entropy,
+			math.Log(u.InUse()))
+	}
+	m.Loss(autodiff.NewInferenceTape(m.Params()), c.Batch(6, 2), Noise(0), step, terms)
+	if u, _ := model.UsageOf(list, terms); u.Largest() != 0 || u.Entropy != 0 {
+		t.Errorf("a training step reports the use %+v of the systems", u)
 	}
 }
 

@@ -88,6 +88,22 @@ func (n Noise) SD(t *autodiff.Tape, rows int) autodiff.Tensor {
 	return t.Repeat(t.Softplus(t.Param(n.sd), statespace.SDFloor), rows)
 }
 
+// noisy is what the models that are fitted by gradient have: parameters, and noise of each dimension among them.
+type noisy struct {
+	data   model.Data
+	params *autodiff.Params
+	noise  Noise
+}
+
+// Params are all parameters.
+func (m *noisy) Params() *autodiff.Params { return m.params }
+
+// Terms are what Loss reports.
+func (m *noisy) Terms() []model.Term { return Terms() }
+
+// Noise is that of a step.
+func (m *noisy) Noise() Noise { return m.noise }
+
 // Bound says what the ELBO of these models is: nothing is latent, so it is no bound but exact.
 const Bound = "exact: the log likelihood of each observation given those before it, in the mean without the first"
 

@@ -1,5 +1,5 @@
 // Package pointwise holds the models without a latent state. They predict an observation from those before it, with
-// Gaussian noise of one standard deviation σ per dimension.
+// Gaussian noise of one standard deviation σ per dimension, which is learned.
 //
 // Static predicts that nothing changes (Becker-Ehmck et al. 2019, table "Mean squared error on predicting future
 // observations", row Static): the random walk
@@ -21,5 +21,16 @@
 //
 // Static and Linear are fitted by gradient, as most families are, and not in closed form: so they train on the same
 // workers and any data, resume and are saved by the same commands, and training sequences never have to be gathered in
-// one place. Package lstm builds on what they share. The package does not know where batches come from.
+// one place.
+//
+// LSTM is the vanilla recurrent baseline (Hochreiter and Schmidhuber 1997; Becker-Ehmck et al. 2019, the same table,
+// row LSTM): one layer of long short-term memory that predicts the next observation from all before it, trained on one
+// step ahead with the true past ("teacher forcing"):
+//
+//	(h_t, c_t) = LSTM(h_{t−1}, c_{t−1}; x_t, u_{t+1});  p(x_{t+1} | x_{1:t}, u_{2:t+1}) = N(x_t + W·h_t + b, diag σ²)
+//
+// With equal σ the maximum likelihood is the least squared error. A Bernoulli emission has logits W·h_t + b. Beyond the
+// data a forecast feeds its own predictions back.
+//
+// The package does not know where batches come from.
 package pointwise

@@ -9,10 +9,8 @@ import (
 
 // LinearModel is the coefficients of a linear process.
 type LinearModel struct {
-	data       model.Data
-	params     *autodiff.Params
+	noisy
 	a, b, bias *autodiff.Weight // [nx,nx], [nu,nx] and [nx]; b is nil without controls
-	noise      Noise
 }
 
 var (
@@ -24,7 +22,7 @@ var (
 // NewLinear returns the model with all coefficients zero and σ = log 2.
 func NewLinear(d model.Data) *LinearModel {
 	p := autodiff.NewParams()
-	m := &LinearModel{data: d, params: p, a: p.Matrix("transition.A", d.NX, d.NX)}
+	m := &LinearModel{noisy: noisy{data: d, params: p}, a: p.Matrix("transition.A", d.NX, d.NX)}
 	if d.NU > 0 {
 		m.b = p.Matrix("transition.B", d.NU, d.NX)
 	}
@@ -33,15 +31,6 @@ func NewLinear(d model.Data) *LinearModel {
 	p.Pack()
 	return m
 }
-
-// Params are coefficients and standard deviations.
-func (m *LinearModel) Params() *autodiff.Params { return m.params }
-
-// Terms are what Loss reports.
-func (m *LinearModel) Terms() []model.Term { return Terms() }
-
-// Noise is that of a step.
-func (m *LinearModel) Noise() Noise { return m.noise }
 
 // Loss records the negative log likelihood per sequence and predicted time step:
 //

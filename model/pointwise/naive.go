@@ -13,14 +13,14 @@ import (
 // Naive is the simple rule as a value of model.kind.
 func Naive() model.Family {
 	return model.Family{
-		Name: "naive", Doc: "the last value, or that of one season before: the simple rule, as a model",
+		Name: "naive", Doc: "the last value, or the value one season earlier: the simple rule, as a model",
 		Settings: func() model.Settings { return &NaiveSettings{Season: 1} },
 	}
 }
 
 // NaiveSettings are the keys of the family.
 type NaiveSettings struct {
-	Season int `yaml:"season" want:"[1,100000]" doc:"time steps of the season that is repeated; 1: the last value stays"`
+	Season int `yaml:"season" want:"[1,100000]" doc:"time steps of the season to repeat; 1: repeat the last value"`
 }
 
 var _ model.Sweeping = (*NaiveSettings)(nil)

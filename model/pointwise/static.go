@@ -8,11 +8,7 @@ import (
 )
 
 // StaticModel is a random walk.
-type StaticModel struct {
-	data   model.Data
-	params *autodiff.Params
-	noise  Noise
-}
+type StaticModel struct{ noisy }
 
 var (
 	_ model.Trainable   = (*StaticModel)(nil)
@@ -23,19 +19,10 @@ var (
 // NewStatic returns the model with σ = log 2.
 func NewStatic(d model.Data) *StaticModel {
 	p := autodiff.NewParams()
-	m := &StaticModel{data: d, params: p, noise: NewNoise(p, d.NX)}
+	m := &StaticModel{noisy{d, p, NewNoise(p, d.NX)}}
 	p.Pack()
 	return m
 }
-
-// Params are the standard deviations.
-func (m *StaticModel) Params() *autodiff.Params { return m.params }
-
-// Terms are what Loss reports.
-func (m *StaticModel) Terms() []model.Term { return Terms() }
-
-// Noise is that of a step.
-func (m *StaticModel) Noise() Noise { return m.noise }
 
 // Loss records the negative log likelihood per sequence and predicted time step:
 //

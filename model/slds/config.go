@@ -33,6 +33,15 @@ const (
 	MLP  Measurement = "mlp"
 )
 
+// Start says what the training of a categorical switch begins with.
+type Start string
+
+// The starts.
+const (
+	Random    Start = "random"
+	FromARHMM Start = "arhmm"
+)
+
 // RolloutSwitch says what a forecast feeds to the transition in place of a posterior switch.
 type RolloutSwitch string
 
@@ -45,7 +54,9 @@ const (
 
 // Config is a model: its sizes, its variant and the resolutions of what the paper leaves open.
 type Config struct {
-	model.Dims // NX, NU, NZ and the number M of base systems, which is the size of s
+	// NX, NU, NZ and the number M of base systems, which is the size of s. With several bodies they are those of each,
+	// and each body is a sequence of a batch: consecutive sequences are the bodies of one.
+	model.Dims
 
 	Switching Switching
 	Weights   statespace.Weights // sigmoid: the maze of the paper

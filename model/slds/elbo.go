@@ -10,24 +10,18 @@ import (
 
 // Terms are what Loss reports: the loss, its four terms before weighting, so that loss = reconstruction + kl_initial +
 // kl_state + β·kl_switch. The bound has β = 1, so −loss is an objective and no bound unless β = 1. A deterministic
-// switch has no divergence.
+// switch has no divergence. A validation says how the base systems are used.
 func (m *Model) Terms() []model.Term {
-	const unit = "nats per sequence and time step"
-	terms := []model.Term{
-		{Name: "loss", Label: "loss", Short: "loss", Unit: unit},
-		{Name: "reconstruction", Label: "reconstruction", Short: "rec", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_initial", Label: "KL initial", Short: "kl_h", Unit: unit, Weight: 1, Bound: 1},
-		{Name: "kl_state", Label: "KL state", Short: "kl_z", Unit: unit, Weight: 1, Bound: 1},
-	}
+	terms := statespace.Terms()
 	if m.cfg.Switching != Deterministic {
 		kl := model.Term{
-			Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: unit, Weight: m.cfg.Anneal.KLSwitch,
+			Name: "kl_switch", Label: "KL switch", Short: "kl_s", Unit: statespace.Unit, Weight: m.cfg.Anneal.KLSwitch,
 			Bound: 1,
 		}
 		kl.Note, kl.Remedy = m.note, m.cfg.divergenceRemedy()
 		terms = append(terms, kl)
 	}
-	return terms
+	return append(terms, model.UsageTerms(m.cfg.M)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the switches,
@@ -42,24 +36,17 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.dynamics.state.Mean, p.dynamics.state.Q)
 
-	unit := 1 / float32(b.T*b.B)
-	state := float32(unit * float32(m.cfg.Warmup.At(step)))
-	if m.cfg.Switching == Deterministic {
-		weights := [3]float32{unit, state, state}
-		loss := t.WeightedSum(weights[:], nll, p.klInitial, klState)
-		values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0]}
-		copy(terms, values[:])
-		return loss
+	state := float32(m.cfg.Warmup.At(step))
+	parts := [4]statespace.Weighted{
+		{Sum: nll, Weight: 1}, {Sum: p.klInitial, Weight: state}, {Sum: klState, Weight: state},
 	}
-	klSwitch := p.switches.divergence(&p.dynamics)
-	beta := float32(m.cfg.Anneal.KLSwitch)
-	weights := [4]float32{unit, state, state, float32(unit * beta)}
-	loss := t.WeightedSum(weights[:], nll, p.klInitial, klState, klSwitch)
-	values := [5]float32{
-		loss.Value[0], unit * nll.Value[0], unit * p.klInitial.Value[0], unit * klState.Value[0],
-		unit * klSwitch.Value[0],
+	n := 3
+	if m.cfg.Switching != Deterministic {
+		parts[n] = statespace.Weighted{Sum: p.switches.divergence(&p.dynamics), Weight: float32(m.cfg.Anneal.KLSwitch)}
+		n++
 	}
-	copy(terms, values[:])
+	loss, usage := statespace.Loss(t, b, terms, parts[:n]...)
+	model.WriteUsage(usage, step, m.cfg.M, p.dynamics.weights.Value)
 	return loss
 }
 

@@ -25,6 +25,7 @@ type Settings struct {
 	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
+	Bodies              string                `yaml:"bodies" was:"\"1\"" doc:"bodies in an observation, each with its own state (model.latent) and switch; networks and base systems are shared. Either their number, if channels are ordered by body, or the channels of each, counted from 1, with its controls after a colon: 1,2:1/3,4:2"`
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
 	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
 	Skip                bool                  `yaml:"skip" was:"false" doc:"add linear maps in parallel to encoder, initial network and decoder"`
@@ -39,7 +40,9 @@ type Settings struct {
 	Offset              bool                  `yaml:"offset" was:"false" doc:"give the base systems a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
 	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"initial standard deviations of a normal switch, in prior, inference and measurement; 0: those of random layers, about 0.7"`
 	Rows                bool                  `yaml:"rows" only:"model.switching=categorical" was:"false" doc:"let the effect of state and controls on the next system depend on the current system; if false, it is the same for all, added to a transition matrix"`
-	Preview             bool                  `yaml:"preview" only:"model.switching=categorical" was:"false" doc:"let the mixing weights with which inference proposes a state see the present observation"`
+	Preview             bool                  `yaml:"preview" only:"model.switching=categorical" was:"false" doc:"let the mixing weights that propose a state in inference see the present observation"`
+	Durations           int                   `yaml:"durations" only:"model.switching=categorical" was:"0" want:"[0,1000]" doc:"let the probability that a regime ends depend on its age, up to this many steps, and be constant from then on; 0 or 1: it never depends on the age"`
+	Start               Start                 `yaml:"start" only:"model.switching=categorical" was:"random" values:"random arhmm" doc:"what training begins with: random parameters, or an autoregressive hidden Markov model of the training recordings, fitted by EM before the first update"`
 	Gate                bool                  `yaml:"gate" only:"model.switching=concrete" doc:"learned gate between transition and measurement logits of a concrete switch" source:"paper, section Inference"`
 	Hard                bool                  `yaml:"hard" only:"model.switching=concrete" doc:"discrete switches in the forward pass (straight-through gradients)" source:"paper: off, reported worse"`
 	KLSamples           int                   `yaml:"kl_samples" only:"model.switching=concrete" want:"[1,1000]" doc:"samples of the Monte Carlo estimate of the switch KL" source:"paper, section Training: 10"`
@@ -68,13 +71,16 @@ type RolloutSettings struct {
 	Rollout RolloutSwitch `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
 }
 
+// oneBody is the value of model.bodies without a division.
+const oneBody = "1"
+
 // DefaultSettings are those of the paper for the FitzHugh-Nagumo oscillator.
 func DefaultSettings() *Settings {
 	return &Settings{
-		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Hidden: 128,
+		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Bodies: oneBody, Hidden: 128,
 		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
-		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10,
-		VarianceFloor: 1e-5,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Start: Random, Gate: true,
+		KLSamples: 10, VarianceFloor: 1e-5,
 		Anneal: AnnealSettings{
 			Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLStart: 1, KLSwitch: 0.1,
 		},
@@ -115,10 +121,31 @@ func (s *Settings) Choose(env string) map[string]string {
 
 // New builds the model that the settings describe.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
-	if s.Switching == Categorical {
-		return categorical.New(s.categorical(d), key), nil
+	layout, err := statespace.NewLayout(s.Bodies, d.NX, d.NU)
+	if err != nil {
+		return nil, fmt.Errorf("divide the channels: %w", err)
 	}
-	m, err := New(s.config(d), key)
+	one, err := s.one(layout, d.Horizon, key)
+	if err != nil || layout.Bodies == 1 {
+		return one, err
+	}
+	return statespace.NewBodies(one, layout), nil
+}
+
+// one is the model of a body.
+func (s *Settings) one(l statespace.Layout, horizon uint64, key rng.Key) (statespace.Bodied, error) {
+	dims := model.Dims{NZ: s.Latent, M: s.Switches}
+	dims.NX, dims.NU = l.Each()
+	if l.Bodies > 1 {
+		dims.Bodies = l.Bodies
+	}
+	if s.Switching == Categorical {
+		if s.Durations > 1 {
+			dims.Ages = s.Durations
+		}
+		return categorical.New(s.categorical(dims, horizon), key), nil
+	}
+	m, err := New(s.config(dims, horizon), key)
 	if err != nil {
 		return nil, err
 	}
@@ -132,24 +159,24 @@ func (s *Settings) encoderHidden() int {
 	return s.EncoderHidden
 }
 
-func (s *Settings) warmup(d model.Data) statespace.Warmup {
-	return statespace.Warmup{Start: s.Anneal.KLStart, End: uint64(s.Anneal.KLUntil * float64(d.Horizon))}
+func (s *Settings) warmup(horizon uint64) statespace.Warmup {
+	return statespace.Warmup{Start: s.Anneal.KLStart, End: uint64(s.Anneal.KLUntil * float64(horizon))}
 }
 
 // categorical is the model with a discrete switch.
-func (s *Settings) categorical(d model.Data) categorical.Config {
+func (s *Settings) categorical(dims model.Dims, horizon uint64) categorical.Config {
 	return categorical.Config{
-		Dims:   model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
+		Dims:   dims,
 		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
 		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
 		Residual: s.Residual, VarianceFloor: float32(s.VarianceFloor), Rows: s.Rows, Preview: s.Preview,
-		Rollout: categorical.Rollout(s.Eval.Rollout), Warmup: s.warmup(d),
+		Rollout: categorical.Rollout(s.Eval.Rollout), Warmup: s.warmup(horizon), Start: s.Start == FromARHMM,
 	}
 }
 
-func (s *Settings) config(d model.Data) Config {
+func (s *Settings) config(dims model.Dims, horizon uint64) Config {
 	return Config{
-		Dims:      model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
+		Dims:      dims,
 		Switching: s.Switching, Weights: s.Weights,
 		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
 		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial,
@@ -160,10 +187,10 @@ func (s *Settings) config(d model.Data) Config {
 		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout,
 		Anneal: Anneal{
 			Posterior: s.Anneal.Posterior, Prior: s.Anneal.Prior, Start: s.Anneal.Start,
-			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(d.Horizon)),
+			Rate: s.Anneal.Rate, Every: s.Anneal.Every, End: uint64(s.Anneal.Until * float64(horizon)),
 			KLSwitch: s.Anneal.KLSwitch,
 		},
-		Warmup: s.warmup(d),
+		Warmup: s.warmup(horizon),
 	}
 }
 
@@ -172,15 +199,22 @@ func (s *Settings) Describe() model.Description {
 	other := map[Switching]Switching{
 		Concrete: Normal, Normal: Concrete, Deterministic: Normal, Categorical: Normal,
 	}[s.Switching]
+	text := fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches)
 	if s.Switching == Categorical {
-		return model.Description{
-			Text:  fmt.Sprintf("categorical switches, summed out, of %d systems", s.Switches),
-			Bound: s.bound(), Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
+		text = fmt.Sprintf("categorical switches, summed out, of %d systems", s.Switches)
+		if s.Durations > 1 {
+			text += fmt.Sprintf(" with durations up to %d steps", s.Durations)
+		}
+		if s.Start == FromARHMM {
+			text += ", from an autoregressive HMM"
 		}
 	}
+	if s.Bodies != oneBody {
+		text += ", for each of the bodies " + s.Bodies
+	}
 	return model.Description{
-		Text:  fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches),
-		Bound: s.bound(), Variant: string(s.Switching), Others: []string{"model.switching=" + string(other)},
+		Text: text, Bound: s.bound(), Variant: string(s.Switching),
+		Others: []string{"model.switching=" + string(other)},
 	}
 }
 
@@ -202,6 +236,11 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	fault := func(keys []string, hint, format string, args ...any) {
 		faults = append(faults, model.Faultf(keys, hint, format, args...))
 	}
+	if s.Bodies != oneBody && setup.Image != [3]int{} {
+		fault([]string{"model.bodies", "env.kind"}, "leave it out", "an image is not divided into bodies")
+	} else if _, err := statespace.NewLayout(s.Bodies, setup.Data.NX, setup.Data.NU); err != nil && setup.Data.NX > 0 {
+		fault([]string{"model.bodies"}, "e.g. 2, or the channels of each: 1,2/3,4", "%v", err)
+	}
 	if s.Weights == statespace.Softmax && s.Switches < 2 {
 		fault([]string{"model.switches", "model.weights"}, "use at least 2, or model.weights=sigmoid",
 			"softmax weights of a single system are constant")
@@ -220,6 +259,43 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	if s.Switching == Categorical && s.Weights != statespace.Softmax {
 		fault([]string{"model.weights", "model.switching"}, "leave it out",
 			"the weights of a categorical switch sum to 1")
+	}
+	if s.Switching == Categorical && s.Start == FromARHMM {
+		faults = append(faults, s.checkStart(setup)...)
+	}
+	return faults
+}
+
+// checkStart returns what a start cannot begin from: it needs linear maps, and is of the sizes that EM is for.
+func (s *Settings) checkStart(setup model.Setup) []model.Fault {
+	var faults []model.Fault
+	fault := func(key, hint, format string, args ...any) {
+		faults = append(faults, model.Faultf([]string{"model.start", key}, hint, format, args...))
+	}
+	if s.Emission != statespace.Gaussian {
+		fault("model.emission", "use model.start=random", "an autoregressive HMM is fitted to real values, not binary ones")
+	}
+	if !s.Skip {
+		fault("model.skip", "set model.skip=true", "a start needs the linear maps beside the networks")
+	}
+	if s.Hidden < 2*s.Latent {
+		fault("model.hidden", fmt.Sprintf("e.g. model.hidden=%d", 2*s.Latent),
+			"a start needs at least two hidden units for each of the %d latent dimensions", s.Latent)
+	}
+	if s.Latent > categorical.MostStarted {
+		fault("model.latent", "use model.start=random, or fewer", "a start is for at most %d latent dimensions",
+			categorical.MostStarted)
+	}
+	if s.Switches > categorical.MostStarted {
+		fault("model.switches", "use model.start=random, or fewer", "a start is for at most %d systems",
+			categorical.MostStarted)
+	}
+	if s.Bodies != oneBody {
+		fault("model.bodies", "use model.start=random", "a start is fitted to one body")
+	}
+	if n := setup.Data.NX; n > categorical.MostEmbedded {
+		fault("env.kind", "use model.start=random", "a start is for at most %d channels, and there are %d",
+			categorical.MostEmbedded, n)
 	}
 	return faults
 }

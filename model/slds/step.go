@@ -12,9 +12,9 @@ func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
 func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
-	t, c := f.tape, f.m.cfg
+	t, c := f.Tape, f.m.cfg
 	t.Reset()
-	dst.Resize(first.B, c.NZ, c.M, false)
+	dst.Resize(first.B, c.Dims, false)
 	z := t.New(first.B, c.NZ)
 	f.m.initial.Infer(t, z, first, zeros(t, first.B, c.NZ))
 	copy(dst.Z, z.Value)
@@ -24,7 +24,7 @@ func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
 
 // Step filters the next observation. The measurement of the switch reads the present alone, also where it is an LSTM.
 func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Disturbance) {
-	t, c := f.tape, f.m.cfg
+	t, c := f.Tape, f.m.cfg
 	t.Reset()
 	meas := f.m.recognition.measure(t, c, b)
 	d, s := f.stand(from, b.Controls, meas, noise)
@@ -41,7 +41,7 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Di
 
 // Advance predicts the next state.
 func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.Disturbance) {
-	t, c := f.tape, f.m.cfg
+	t, c := f.Tape, f.m.cfg
 	t.Reset()
 	d, s := f.stand(from, u, measurement{}, noise)
 	s.prior(&d, 0)
@@ -54,7 +54,7 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.D
 func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, noise model.Disturbance) (dynamics,
 	switches,
 ) {
-	t, c, n := f.tape, f.m.cfg, from.B
+	t, c, n := f.Tape, f.m.cfg, from.B
 	z := t.New(2*n, c.NZ)
 	copy(z.Value, from.Z)
 	var previous autodiff.Tensor
@@ -70,7 +70,7 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, no
 // leave writes the belief after a step.
 func (f *Forecaster) leave(dst *model.Belief, d *dynamics, s, mean, variance autodiff.Tensor) {
 	c, n := f.m.cfg, d.block
-	dst.Resize(n, c.NZ, c.M, true)
+	dst.Resize(n, c.Dims, true)
 	copy(dst.Z, d.z.Block(1, n).Value)
 	copy(dst.Mean, mean.Value)
 	copy(dst.Variance, variance.Value)

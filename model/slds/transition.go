@@ -11,6 +11,7 @@ import (
 // locally linear transition that the switch mixes, and for a Normal switch the map to mixing weights.
 type transitionNet struct {
 	next, first switchNet // g and g₀
+	message     statespace.Message
 
 	state            statespace.LocallyLinear
 	mixing           model.Dense // Normal: weights from s
@@ -23,11 +24,13 @@ func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitio
 	if c.Offset {
 		inputs++
 	}
+	message := statespace.NewMessage(p, c.Bodies, c.NZ, draws)
 	n := transitionNet{
-		next:  newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU, c, draws),
-		first: newSwitchNet(p, "switch.first", c.NZ+c.NU, c, draws),
-		state: statespace.NewLocallyLinear(p, c.M, c.NZ, inputs, c.Residual, c.VarianceFloor, draws),
-		nz:    c.NZ, nu: c.NU, switches: c.M, offset: c.Offset,
+		message: message,
+		next:    newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU+message.Width(), c, draws),
+		first:   newSwitchNet(p, "switch.first", c.NZ+c.NU+message.Width(), c, draws),
+		state:   statespace.NewLocallyLinear(p, c.M, c.NZ, inputs, c.Residual, c.VarianceFloor, draws),
+		nz:      c.NZ, nu: c.NU, switches: c.M, offset: c.Offset,
 	}
 	if c.Switching == Normal {
 		n.mixing = model.NewDense(p, "switch.mixing", c.M, c.M, draws)
@@ -80,8 +83,8 @@ func (n switchNet) steps(t *autodiff.Tape, outs [3]autodiff.Tensor, width, block
 }
 
 // step computes the switch parameters of block i from the concatenated parts.
-func (s *switchSteps) step(i int, a, b, c autodiff.Tensor) {
-	s.tape.Concat(s.in.Block(i, s.block), a, b, c)
+func (s *switchSteps) step(i int, a, b, c, d autodiff.Tensor) {
+	s.tape.Concat(s.in.Block(i, s.block), a, b, c, d)
 	s.body.Step(i)
 	for h := range s.count {
 		s.heads[h].Step(i)
@@ -103,6 +106,7 @@ type dynamics struct {
 
 	previous    autodiff.Tensor // s before step 0 when a forecast continues a sequence
 	first, next switchSteps
+	message     statespace.MessageSteps
 }
 
 // begin lays out the recurrence. When it continues a sequence, previous is the switch before it and
@@ -122,9 +126,10 @@ func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, 
 		for i := range n.next.count {
 			start[i], rest[i] = d.heads[i].Slice(0, block), d.heads[i].Slice(block, rows)
 		}
-		d.first = n.first.steps(t, start, n.nz+n.nu, block)
+		d.first = n.first.steps(t, start, n.nz+n.nu+n.message.Width(), block)
 	}
-	d.next = n.next.steps(t, rest, n.nz+n.switches+n.nu, block)
+	d.next = n.next.steps(t, rest, n.nz+n.switches+n.nu+n.message.Width(), block)
+	d.message = n.message.Steps(t, z.Slice(0, rows), block)
 	d.state = n.state.Steps(t, d.weights, z, n.inputs(t, u, rows), block)
 	return d
 }
@@ -147,15 +152,15 @@ func (d *dynamics) steps() int { return d.weights.Rows / d.block }
 
 // proposeSwitch computes the transition parameters of the switch of step i; s holds the switches.
 func (d *dynamics) proposeSwitch(i int, s autodiff.Tensor) {
-	z, u := d.z.Block(i, d.block), d.u.Block(i, d.block)
+	z, u, others := d.z.Block(i, d.block), d.u.Block(i, d.block), d.message.Step(i)
 	switch {
 	case i > 0 && d.previous.Cols == 0:
-		d.next.step(i-1, z, s.Block(i-1, d.block), u)
+		d.next.step(i-1, z, s.Block(i-1, d.block), u, others)
 	case i > 0:
-		d.next.step(i, z, s.Block(i-1, d.block), u)
+		d.next.step(i, z, s.Block(i-1, d.block), u, others)
 	case d.previous.Cols == 0:
-		d.first.step(0, z, u, autodiff.Tensor{Rows: z.Rows})
+		d.first.step(0, z, u, others, autodiff.Tensor{Rows: z.Rows})
 	default:
-		d.next.step(0, z, d.previous, u)
+		d.next.step(0, z, d.previous, u, others)
 	}
 }

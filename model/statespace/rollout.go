@@ -12,6 +12,9 @@ const groupRows = 1 << 14
 
 // Prefixes hands out the sequences of a batch in groups. It reuses its memory and serves one goroutine.
 type Prefixes struct {
+	// Bodies are so many consecutive sequences that are never in different groups; 0: each stands alone.
+	Bodies int
+
 	batch model.Batch
 	seen  []float32
 }
@@ -27,9 +30,10 @@ type Group struct {
 func (g Group) Rows() int { return g.N * g.Paths }
 
 // Each calls do for consecutive groups of the sequences, each with so many paths, on a fresh tape. A path needs the
-// given number of rows; if those of one sequence are too many, its paths are in several groups.
+// given number of rows; if those of one sequence, or of all its bodies, are too many, its paths are in several groups.
 func (p *Prefixes) Each(t *autodiff.Tape, b model.Batch, paths, rows int, do func(g Group)) {
-	size, most := max(1, groupRows/max(b.T, rows*paths)), max(1, groupRows/max(1, rows))
+	bodies := max(1, p.Bodies)
+	size, most := whole(groupRows/max(b.T, rows*paths), bodies), max(1, groupRows/max(1, rows*bodies))
 	for first := 0; first < b.B; first += size {
 		g := Group{First: first, N: min(size, b.B-first)}
 		for g.Path = 0; g.Path < paths; g.Path += most {
@@ -41,6 +45,9 @@ func (p *Prefixes) Each(t *autodiff.Tape, b model.Batch, paths, rows int, do fun
 		}
 	}
 }
+
+// whole is the largest multiple of n up to size, or n.
+func whole(size, n int) int { return max(1, size/n) * n }
 
 func (p *Prefixes) fill(b model.Batch, g Group) {
 	p.batch.Resize(b.T, g.N, b.NX, b.NU)

@@ -20,7 +20,7 @@ func Sample(t *autodiff.Tape, dst *model.Sampling, q model.SampleQuery, d model.
 ) {
 	dst.Resize(q.T, q.B, d.NX, d.NZ, d.M)
 	clear(dst.Switches)
-	noise, size := q.Noise, max(1, groupRows/q.T)
+	noise, size := q.Noise, whole(groupRows/q.T, d.Switches())
 	for first := 0; first < q.B; first += size {
 		n := min(size, q.B-first)
 		t.Reset()

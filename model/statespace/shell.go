@@ -42,7 +42,9 @@ var (
 
 // NewShell returns a Shell over the model's parameters.
 func NewShell(core Core) *Shell {
-	return &Shell{Tape: autodiff.NewInferenceTape(core.Params()), core: core}
+	return &Shell{
+		Tape: autodiff.NewInferenceTape(core.Params()), core: core, prefixes: Prefixes{Bodies: core.Sizes().Bodies},
+	}
 }
 
 // Dims are the sizes of the model.

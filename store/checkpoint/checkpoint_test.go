@@ -60,7 +60,7 @@ func TestStore_AverageAndNorm(t *testing.T) {
 		t.Errorf("without an average %v is evaluated", got)
 	}
 	average := []float32{6, 5, 4, 3, 2, 1}
-	want.Moments = append(want.Moments, Moment{"adam.norm", []float32{4.5}}, Moment{Average, average})
+	want.Moments = append(want.Moments, Moment{"adam.norm", []float32{4.5}}, Moment{Average, average}, Moment{"adam.retreat", []float32{3, 1}})
 	save(t, s, want, false)
 	cp, _, err := Restore(s.Dir)
 	if err != nil || !slices.Equal(cp.Theta, want.Theta) || !slices.EqualFunc(cp.Moments, want.Moments, sameMoment) {

@@ -179,7 +179,7 @@ func (man *manifest) fill(cp *Checkpoint, f *File) error {
 		}
 	}
 	for _, name := range moments {
-		x, err := vector(f, name, size, 1)
+		x, err := vector(f, name, size, 1, 2) // a number of an optimiser, or two
 		if err != nil {
 			return fmt.Errorf("%s: %w", man.File, err)
 		}

@@ -17,6 +17,7 @@ type Candidate struct {
 	Why      string   `json:"why,omitempty"`
 
 	update float64 // seconds of an update; 0: it is not trained by updates
+	tested bool    // the test compares with it: it is tried whatever the budget is
 }
 
 // Name says in a few words what a candidate is.
@@ -28,15 +29,35 @@ func (c *Candidate) Name() string {
 		text = "the last season"
 	case c.Family == "naive":
 		text = "the last value"
+	case c.drift():
+		return "drift"
 	case c.Family == "arhmm" && value("model.switches") == "1":
 		text = fmt.Sprintf("autoregression of order %s", value("model.order"))
 	case c.Family == "arhmm":
 		text = fmt.Sprintf("arhmm with %s regimes of order %s", value("model.switches"), value("model.order"))
 	}
+	if past := value("model.past_controls"); past != "" {
+		text += fmt.Sprintf(" with %s past controls", past)
+	}
 	if t := value("env.transform"); t != "" {
 		text += " of " + t
 	}
 	return text
+}
+
+// drift reports whether a candidate says that each step changes as much as the mean one.
+func (c *Candidate) drift() bool {
+	order, ok := valueOf(c.Settings, "model.order")
+	return ok && order == "0" && c.Simple
+}
+
+// candidateOf is the candidate with such settings.
+func candidateOf(settings []string) Candidate {
+	family, _ := valueOf(settings, "model.kind")
+	c := Candidate{Family: family, Settings: settings}
+	switches, _ := valueOf(settings, "model.switches")
+	c.Simple = c.Family == "naive" || c.Family == "arhmm" && switches == "1"
+	return c
 }
 
 // candidates lists what could be tried, the most useful for its cost first.
@@ -61,7 +82,7 @@ func (p *Plan) candidates(d *data) ([]Candidate, error) {
 	return kept, nil
 }
 
-// rules are the last value and the last season. They see what was observed, without transforms.
+// rules are the last value, the last season and the drift. They see what was observed, without transforms.
 func (p *Plan) rules() []Candidate {
 	list := []Candidate{{Family: "naive", Settings: []string{"model.kind=naive", "model.season=1"}, Simple: true}}
 	if s := p.facts.season; s > 1 {
@@ -70,7 +91,12 @@ func (p *Plan) rules() []Candidate {
 		})
 	}
 	for i := range list {
-		list[i].Seconds = trialSeconds
+		list[i].Seconds, list[i].tested = trialSeconds, true
+	}
+	if p.Request.Read.Transform == "" {
+		drift := p.autoregression(0, 0).transformed("diff")
+		drift.tested = true
+		list = append(list, drift)
 	}
 	return list
 }
@@ -79,55 +105,98 @@ func (p *Plan) rules() []Candidate {
 const mostOrder = 64
 
 // orders are those of autoregressions that so many training steps can pay for, an unknown for four steps: first that of
-// least squares, that of least AIC, and one that spans a season.
+// least squares, that of least AIC, which the test compares with whatever it costs, and one that spans a season.
 func (p *Plan) orders() []int {
 	f := p.facts
-	orders := []int{1, f.order}
+	orders := append([]int{1}, f.orders...)
 	if f.season > 1 {
 		orders = append(orders, f.season+1, f.season)
 	}
 	var list []int
 	for _, n := range append(orders, 2, 3, 4, 6, 8, 12) {
-		fits := n >= 1 && n <= mostOrder && n*f.d <= 256 && n < f.longest && (n == 1 || 4*(n*f.d+f.du+1) <= f.steps)
-		if fits && !slices.Contains(list, n) {
+		fits := n >= 1 && n <= mostOrder && n*(f.d+f.du) <= 256 && n < f.longest
+		pays := f.tests(n) || 4*(n*(f.d+f.du)+1) <= f.steps
+		if fits && pays && !slices.Contains(list, n) {
 			list = append(list, n)
 		}
 	}
 	return list
 }
 
-// autoregressions are models with one regime: least squares for one lag, and an autoregression for more.
+// autoregressions are models with one regime: least squares for one lag, and an autoregression for more. Controls of as
+// many steps count as observations of lags do, and at the order of least AIC also the present ones alone.
 func (p *Plan) autoregressions() []Candidate {
-	var list []Candidate
+	var list, others []Candidate
 	for _, order := range p.orders() {
 		for _, transform := range p.facts.transforms {
-			c := Candidate{Family: "arhmm", Simple: true, Settings: []string{
-				"model.kind=arhmm", "model.switches=1", fmt.Sprintf("model.order=%d", order), "model.chains=1",
-				"model.sweeps=2", "model.exchange=2",
-			}}
-			c.Seconds = p.em(1, order, 1, 2)
-			list = append(list, c.transformed(transform))
+			c := p.autoregression(order, p.past(order)).transformed(transform)
+			if c.tested = transform == "" && p.facts.tests(order); c.tested {
+				list = append(list, c)
+			} else {
+				others = append(others, c)
+			}
 		}
+	}
+	list = append(list, others...)
+	if n := p.facts.orders[0]; p.past(n) > 0 {
+		list = append(list, p.autoregression(n, 0))
 	}
 	return list
 }
+
+// past is how many past controls count beside the present ones in a model of so many lags.
+func (p *Plan) past(order int) int {
+	if p.facts.du == 0 {
+		return 0
+	}
+	return max(order-1, 0)
+}
+
+// lags are the settings of the lags of a model.
+func lags(order, past int) []string {
+	list := []string{fmt.Sprintf("model.order=%d", order)}
+	if past > 0 {
+		list = append(list, fmt.Sprintf("model.past_controls=%d", past))
+	}
+	return list
+}
+
+// autoregression is a model with one regime.
+func (p *Plan) autoregression(order, past int) Candidate {
+	c := Candidate{Family: "arhmm", Simple: true, Settings: []string{"model.kind=arhmm", "model.switches=1"}}
+	c.Settings = append(c.Settings, lags(order, past)...)
+	sweeps := 2 // the first is least squares where nothing is missing
+	if p.facts.missing {
+		sweeps = 20
+	}
+	c.Settings = append(c.Settings, "model.chains=1", fmt.Sprintf("model.sweeps=%d", sweeps),
+		fmt.Sprintf("model.exchange=%d", sweeps))
+	c.Seconds = p.em(1, order, past, 1, sweeps)
+	return c
+}
+
+// mostSwitches is the largest number of regimes that is tried.
+const mostSwitches = 6
 
 // regimes are autoregressive hidden Markov models whose unknowns the training part pays for.
 func (p *Plan) regimes() []Candidate {
 	const chains, sweeps = 5, 100
 	var list []Candidate
 	for _, transform := range p.facts.transforms {
-		for _, switches := range []int{2, 3, 4} {
+		for switches := 2; switches <= mostSwitches; switches++ {
 			for _, order := range []int{1, 2, 4} {
-				row := order*p.facts.d + p.facts.du + 1
+				past := p.past(order)
+				row := order*p.facts.d + (past+1)*p.facts.du + 1
 				if 8*switches*row > p.facts.steps || row > 128 {
 					continue
 				}
 				c := Candidate{Family: "arhmm", Settings: []string{
-					"model.kind=arhmm", fmt.Sprintf("model.switches=%d", switches), fmt.Sprintf("model.order=%d", order),
-					fmt.Sprintf("model.chains=%d", chains), fmt.Sprintf("model.sweeps=%d", sweeps), "model.exchange=50",
+					"model.kind=arhmm", fmt.Sprintf("model.switches=%d", switches),
 				}}
-				c.Seconds = p.em(switches, order, chains, sweeps)
+				c.Settings = append(c.Settings, lags(order, past)...)
+				c.Settings = append(c.Settings, fmt.Sprintf("model.chains=%d", chains),
+					fmt.Sprintf("model.sweeps=%d", sweeps), "model.exchange=50")
+				c.Seconds = p.em(switches, order, past, chains, sweeps)
 				list = append(list, c.transformed(transform))
 			}
 		}
@@ -169,6 +238,11 @@ func (p *Plan) networks(d *data) ([]Candidate, error) {
 		c.Settings = append(c.Settings, d.suggests(family)...)
 		if family == "slds" && !p.facts.images {
 			c.Settings = override(c.Settings, []string{"model.switching=categorical"})
+			if p.evidence.Settled() && transform == "" {
+				g := Suggestion{Preset: "files", Settings: c.Settings}
+				g.Regimes(p.Request.family(family), p.evidence.Regimes, p.evidence.Lags, p.evidence.Latent())
+				c.Settings = g.Settings
+			}
 		}
 		c = c.transformed(transform)
 		var err error

@@ -1,10 +1,12 @@
 package fit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -13,7 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// margin is how far the choice may be behind a simple rule on the test part before the rule takes its place.
+// margin is how far the choice may be behind a simple rule on the test part before the rule takes its place, and how
+// close two errors are that count as the same where there are too few starts for a standard error.
 const margin = 1.05
 
 // ErrNothing is returned when no candidate could be fitted.
@@ -41,15 +44,6 @@ func tried(s *sweep.State) []Tried {
 		list = append(list, c)
 	}
 	return list
-}
-
-// candidateOf is the candidate with such settings.
-func candidateOf(settings []string) Candidate {
-	family, _ := valueOf(settings, "model.kind")
-	c := Candidate{Family: family, Settings: settings}
-	switches, _ := valueOf(settings, "model.switches")
-	c.Simple = c.Family == "naive" || c.Family == "arhmm" && switches == "1"
-	return c
 }
 
 // choice is a candidate with its test.
@@ -100,38 +94,37 @@ func best(list []Tried, keep func(Tried) bool) (t Tried, ok bool) {
 // chosen is the outcome of a comparison.
 type chosen struct {
 	*choice
-	first  *choice // the best on the validation part, if the test part has refuted it; nil: it was not
+	tied   *tie    // the best on the validation part, if a simpler one is level with it; nil: it was taken
+	first  *choice // the one that was taken on the validation part, if the test part has refuted it; nil: it was not
 	simple *choice // the best rule or autoregression on the test part
 }
 
-// choose takes the candidate that predicts the validation part best. The test part refutes it if a simple rule, or the
-// best autoregression, is better there by more than the margin: then this one is chosen.
+// tie is a candidate that a simpler one is level with.
+type tie struct {
+	Tried
+	ratio eval.Estimate // its error over that of the simpler one
+}
+
+// choose takes the simplest candidate that predicts the validation part as well as the best one there. The test part
+// refutes it if a simple rule, or the best autoregression, is better there by more than the margin: then this one is
+// chosen.
 func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 	top, ok := best(list, func(Tried) bool { return true })
 	if !ok {
 		return nil, fmt.Errorf("%w; see %s", ErrNothing, f.Folder.Path(trials.TableFile))
 	}
-	first, err := f.open(top, threads)
+	taken, tied, err := f.simplest(list, top, threads)
 	if err != nil {
 		return nil, err
 	}
-	out := &chosen{choice: first}
-	rivals := make([]Tried, 0, 4)
-	for _, t := range list {
-		order, _ := valueOf(t.Settings, "model.order")
-		transform, _ := valueOf(t.Settings, "env.transform")
-		plain := t.Simple && transform == "" && (t.Family == "naive" || order == "1" ||
-			order == fmt.Sprint(f.Plan.facts.order))
-		if plain && !math.IsNaN(t.Score) {
-			rivals = append(rivals, t)
-		}
+	first, err := f.open(taken, threads)
+	if err != nil {
+		return nil, err
 	}
-	if regression, ok := best(list, func(t Tried) bool { return t.Simple && t.Family != "naive" }); ok {
-		rivals = append(rivals, regression)
-	}
-	for _, t := range rivals {
+	out := &chosen{choice: first, tied: tied}
+	for _, t := range f.rivals(list) {
 		c := first
-		if t.trial != top.trial {
+		if t.trial != taken.trial {
 			if c, err = f.open(t, threads); err != nil {
 				return nil, err
 			}
@@ -140,8 +133,117 @@ func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 			out.simple = c
 		}
 	}
-	if out.simple != nil && !(first.test <= margin*out.simple.test) {
+	if out.simple != nil && out.simple != first && (!(first.test <= margin*out.simple.test) || first.behind()) {
 		out.choice, out.first = out.simple, first
 	}
 	return out, nil
+}
+
+// behind reports whether a baseline of the test is better by more than the margin.
+func (c *choice) behind() bool {
+	hardest, ok := c.report.Hardest(false)
+	return ok && hardest.Ratio.Value > margin
+}
+
+// rivals are the simple rules as the test measures them, and the autoregression that predicts the validation part best.
+func (f *Fit) rivals(list []Tried) []Tried {
+	var rivals []Tried
+	for _, t := range list {
+		transform, _ := valueOf(t.Settings, "env.transform")
+		order := int(numberOf(t.Settings, "model.order"))
+		tested := t.Family == "naive" || f.Plan.facts.tests(order)
+		if t.Simple && (transform == "" && tested || t.drift()) && !math.IsNaN(t.Score) {
+			rivals = append(rivals, t)
+		}
+	}
+	if t, ok := best(list, func(t Tried) bool { return t.Simple && t.Family != "naive" }); ok {
+		rivals = append(rivals, t)
+	}
+	return rivals
+}
+
+// simplest is the simplest candidate whose error on the validation part is within one standard error of that of the
+// best one: the rule of one standard error (Breiman, Friedman, Olshen and Stone 1984), with errors paired by start.
+func (f *Fit) simplest(list []Tried, top Tried, threads int) (Tried, *tie, error) {
+	simpler := slices.DeleteFunc(slices.Clone(list), func(t Tried) bool {
+		return math.IsNaN(t.Score) || f.unknowns(t.Candidate) >= f.unknowns(top.Candidate)
+	})
+	slices.SortStableFunc(simpler, func(a, b Tried) int {
+		return cmp.Compare(f.unknowns(a.Candidate), f.unknowns(b.Candidate))
+	})
+	v := validation{f: f, threads: threads, reports: map[reportOf]eval.RecordedReport{}}
+	for _, t := range simpler {
+		ratio, err := v.compare(top, t)
+		if err != nil {
+			return top, nil, err
+		}
+		if ratio.Value+ratio.SE >= 1 || math.IsNaN(ratio.SE) && ratio.Value*margin >= 1 {
+			return t, &tie{top, ratio}, nil
+		}
+	}
+	return top, nil, nil
+}
+
+// unknowns are those that a candidate learns, as the measure of how simple it is; networks come behind all others.
+func (f *Fit) unknowns(c Candidate) float64 {
+	switch c.Family {
+	case "naive":
+		season := numberOf(c.Settings, "model.season")
+		return min(season-1, 1) // the last value comes first
+	case "arhmm":
+		switches := numberOf(c.Settings, "model.switches")
+		order := numberOf(c.Settings, "model.order")
+		past := numberOf(c.Settings, "model.past_controls")
+		d := float64(f.Plan.facts.d)
+		row := order*d + (past+1)*float64(f.Plan.facts.du) + 1
+		return switches*(d*row+d*(d+1)/2) + switches*switches
+	}
+	return math.Inf(1)
+}
+
+// validation compares candidates by predictions of the validation part, and keeps what it has measured.
+type validation struct {
+	f       *Fit
+	threads int
+	reports map[reportOf]eval.RecordedReport
+}
+
+type reportOf struct{ trial, prefix int }
+
+// compare is the error of one candidate over that of another, where both see as many steps before a prediction. Where
+// recordings are too short for that it is the ratio of their scores.
+func (v *validation) compare(a, b Tried) (eval.Estimate, error) {
+	scores := eval.Estimate{Value: a.Score / b.Score, SE: math.NaN()}
+	q := eval.Question{Part: eval.PartValidation, Threads: v.threads, Season: max(v.f.Plan.facts.season, 1)}
+	var runs [2]*trained.Run
+	for i, t := range []Tried{a, b} {
+		var err error
+		if runs[i], err = v.f.openRun(v.f.runOf(t.trial, 1)); err != nil {
+			return scores, err
+		}
+		prefix, err := runs[i].Seen(q)
+		if err != nil {
+			return scores, err
+		}
+		q.Prefix = max(q.Prefix, prefix)
+	}
+	var reports [2]eval.RecordedReport
+	for i, t := range []Tried{a, b} {
+		key := reportOf{t.trial.ID, q.Prefix}
+		if _, ok := v.reports[key]; !ok {
+			r, err := runs[i].Backtest(nil, q)
+			if errors.Is(err, eval.ErrOptions) {
+				return scores, nil
+			}
+			if err != nil {
+				return scores, fmt.Errorf("compare %s: %w", t.Name(), err)
+			}
+			v.reports[key] = r
+		}
+		reports[i] = v.reports[key]
+	}
+	if ratio := eval.Paired(reports[0], reports[1]); !math.IsNaN(ratio.Value) {
+		return ratio, nil
+	}
+	return scores, nil
 }

@@ -18,15 +18,15 @@ const (
 )
 
 // em are the seconds of so many chains of EM.
-func (p *Plan) em(switches, order, chains, sweeps int) float64 {
-	d, row := float64(p.facts.d), float64(order*p.facts.d+p.facts.du+1)
+func (p *Plan) em(switches, order, past, chains, sweeps int) float64 {
+	d, row := float64(p.facts.d), float64(order*p.facts.d+(past+1)*p.facts.du+1)
 	step := float64(switches) * (row*row + 2*d*row + 2*d*d + float64(switches) + 20)
 	return trialSeconds + emSeconds*float64(chains*sweeps*p.facts.steps)*step
 }
 
 // pay divides the candidates into those that the budget pays for, and those that it does not. Candidates without
-// updates come as they are, the cheap before the dear ones; what is left of the budget is divided evenly among those
-// with updates and the further seeds of one of them.
+// updates come as they are, the cheap before the dear ones, and those that the test compares with in any case; what is
+// left of the budget is divided evenly among those with updates and the further seeds of one of them.
 func (p *Plan) pay(all []Candidate) {
 	budget := p.Request.Budget.Seconds() * float64(max(p.Request.Workers, 1))
 	leave := func(c Candidate) {
@@ -35,12 +35,12 @@ func (p *Plan) pay(all []Candidate) {
 	}
 	var networks []Candidate
 	last := 0.0
-	for i, c := range all {
+	for _, c := range all {
 		if c.update > 0 {
 			networks = append(networks, c)
 			continue
 		}
-		if i > 0 && p.Seconds+c.Seconds*(1+further) > budget/2 {
+		if !c.tested && p.Seconds+c.Seconds*(1+further) > budget/2 {
 			leave(c)
 			continue
 		}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"os"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
-	"github.com/switchyard-ml/switchyard/sweep"
+	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
@@ -55,7 +53,7 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	}
 	text := f.Plan.spec()
 	if found {
-		if text, err = os.ReadFile(folder.Path(trials.SpecFile)); err != nil {
+		if text, err = store.ReadFile(folder.Path(trials.SpecFile)); err != nil {
 			if !errors.Is(err, os.ErrNotExist) {
 				return nil, err
 			}
@@ -70,23 +68,16 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	return f, err
 }
 
-// Place is where a fit works.
+// Place is where a fit works: what leads its sweep, but the host, which it makes itself.
 type Place struct {
+	trials.Leader
 	Workers int
-	Threads int // of an evaluation
-	Page    func(title string, report any) ([]byte, error)
-	Show    func(*sweep.State, []sweep.Record) // called after each change; nil: nobody looks
-	Program string                             // how the program is called
 	Command config.Command
-	Log     hclog.Logger
 }
 
 // Try leads the sweep of the candidates to its end. When ctx ends it returns sweep.ErrInterrupted, and goes on when it
-// is called again.
+// is called again. A sweep at its end writes its best trial and its tables again: a kill may have cut them short.
 func (f *Fit) Try(ctx context.Context, p Place) error {
-	if state, err := f.Folder.State(); err == nil && state.Done {
-		return nil
-	}
 	if err := f.record.keep(f.Folder); err != nil {
 		return err
 	}
@@ -98,23 +89,10 @@ func (f *Fit) Try(ctx context.Context, p Place) error {
 		return err
 	}
 	defer transport.Close()
-	var leading error
-	over, done := context.WithCancel(context.Background())
-	defer done()
-	var host *lead.Host
-	host = lead.New(lead.Config{
-		RunsDir: f.Folder.Runs(), URL: "embedded", Kinds: f.kinds, Command: p.Command, Log: p.Log,
-		Mistaken: func(err error) bool { return errors.Is(err, config.ErrUsage) },
-		Connect:  transport.Plain, Direct: transport.Direct,
-		Ready: func(ready context.Context) {
-			leading = f.sweep.Lead(ready, trials.Leader{
-				Host: host, RunsDir: f.Folder.Runs(), Page: p.Page, Show: p.Show, Program: p.Program, Threads: p.Threads,
-				Log: p.Log,
-			}, 0)
-			done()
-		},
-	})
-	if err := host.Connect(); err != nil {
+	host, err := f.sweep.Host(lead.Config{
+		Command: p.Command, Mistaken: func(err error) bool { return errors.Is(err, config.ErrUsage) },
+	}, transport, p.Leader, 0)
+	if err != nil {
 		return err
 	}
 	defer host.Close()
@@ -125,9 +103,7 @@ func (f *Fit) Try(ctx context.Context, p Place) error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, done)
-	defer stop()
-	err = host.Serve(over, nil, nil)
+	err = host.Lead(ctx, nil)
 	dismiss()
-	return errors.Join(err, leading)
+	return err
 }

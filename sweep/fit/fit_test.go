@@ -59,6 +59,9 @@ func TestPlan_IsAFunctionOfTheRequest(t *testing.T) {
 	if !strings.Contains(string(more.spec()), `model.kind: "slds"`) {
 		t.Errorf("no network among\n%s", more.spec())
 	}
+	if poor := plan(func(r *Request) { r.Budget = time.Millisecond }); len(poor.Candidates) < 4 {
+		t.Errorf("a budget for nothing: %d candidates; the rules and the autoregressions of the test are tried all the same", len(poor.Candidates))
+	}
 	logs := plan(func(r *Request) { r.Read.Transform = "diff" })
 	for _, c := range logs.Candidates {
 		if transform, _ := valueOf(c.Settings, "env.transform"); c.Family != "naive" && transform != "diff" {
@@ -89,5 +92,37 @@ func TestPlan_SaysWhatItDecides(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("nothing is said of %v", want)
+	}
+}
+
+// TestPlan_TakesTheRegimesThatThereAre: the network has as many systems as the training part has regimes.
+func TestPlan_TakesTheRegimesThatThereAre(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("episode,y_x\n")
+	for e := range 30 {
+		x, up := float64(e%7)/2-1.5, e%2 == 0
+		for i := range 60 {
+			x += map[bool]float64{true: 0.16, false: -0.16}[up] + 0.02*math.Sin(float64(i*i+e))
+			fmt.Fprintf(&b, "%d,%.5f\n", e, x)
+			up = up && x <= 2 || !up && x < -2
+		}
+	}
+	path := filepath.Join(t.TempDir(), "walls.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &Request{Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: time.Minute, Workers: 4, Seed: 1}
+	p, err := r.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(p.spec())
+	for _, want := range []string{`model.switches: "2", model.hidden`, `model.latent: "1"`, `model.start: "arhmm"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s is missing in\n%s", want, text)
+		}
+	}
+	if last := p.Decisions[len(p.Decisions)-3]; last.Name != "regimes" || !strings.HasPrefix(last.Value, "2 regimes, in") {
+		t.Errorf("it says %+v", last)
 	}
 }

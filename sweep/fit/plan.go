@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,22 +29,30 @@ type Plan struct {
 	Left []Candidate // Left are those that the budget leaves out
 	Seconds float64 // of one core, by the model of costs, for the candidates and the winner's further seeds
 
-	common []string // settings of all candidates
-	facts  facts
+	common   []string // settings of all candidates
+	facts    facts
+	evidence eval.Evidence // of regimes in the training part; of none if it cannot tell
 }
 
 // facts are what candidates depend on.
 type facts struct {
-	d, du      int // channels and controls
-	steps      int // of the training part
-	longest    int // of its recordings
-	held       int // of the recordings of the validation part, the longest
-	season     int // 0: none
-	order      int // of the autoregression of least AIC
+	d, du      int   // channels and controls
+	steps      int   // of the training part
+	longest    int   // of its recordings
+	held       int   // of the recordings of the validation part, the longest
+	season     int   // 0: none
+	orders     []int // of the autoregressions of least AIC: of all orders, and of those that a test compares with
 	horizon    int
 	images     bool
+	missing    bool     // some values
 	transforms []string // that candidates try; the first is none, unless one was asked for
 }
+
+// tests reports whether the test compares with an autoregression of so many lags.
+func (f facts) tests(order int) bool { return order == 1 || slices.Contains(f.orders, order) }
+
+// samples are the paths of a prediction: with so many, chance adds half a per cent to an error.
+const samples = 100
 
 // Plan reads the files, decides how they are used, and lists the candidates that the budget pays for.
 func (r *Request) Plan() (*Plan, error) {
@@ -69,6 +78,12 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	} else {
 		p.facts.horizon = c.Eval.Horizon
 	}
+	if _, said := valueOf(d.common, "eval.samples"); !said {
+		p.common = append(p.common, fmt.Sprintf("eval.samples=%d", samples))
+	}
+	if err := p.weigh(recordings); err != nil {
+		return nil, err
+	}
 	p.decide(d, recordings)
 	all, err := p.candidates(d)
 	if err != nil {
@@ -76,6 +91,25 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	}
 	p.pay(all)
 	return p, nil
+}
+
+// weigh finds how many regimes the training part has, if a network with regimes is tried.
+func (p *Plan) weigh(r *eval.Recordings) error {
+	if p.Request.Families != nil && !slices.Contains(p.Request.Families, "slds") || p.facts.images {
+		return nil
+	}
+	training := *r.Set
+	training.Episodes = nil
+	for _, i := range r.Split.Training {
+		training.Episodes = append(training.Episodes, r.Set.Episodes[i])
+	}
+	found, err := eval.Weigh(&training)
+	if unable := new(files.Error); err != nil && !errors.As(err, &unable) {
+		return err
+	} else if err == nil {
+		p.evidence = found
+	}
+	return nil
 }
 
 // base is a configuration of the simplest candidate, with the data as it sees them.
@@ -100,13 +134,21 @@ func (r *Request) base(common []string) (config.Config, *eval.Recordings, error)
 
 func factsOf(c config.Config, r *eval.Recordings) facts {
 	f := facts{
-		d: r.Set.Spec.Observation, du: r.Set.Spec.Control, season: r.Season(), order: r.Order(), images: r.Set.Images(),
+		d: r.Set.Spec.Observation, du: r.Set.Spec.Control, season: r.Season(), images: r.Set.Images(),
+	}
+	f.orders = []int{r.Order(eval.MostLags)}
+	if prefix, err := (eval.Subject{Recordings: r, Length: c.Env.Window}).Seen(); err == nil {
+		f.orders = append(f.orders, r.Order(prefix))
 	}
 	for _, i := range r.Split.Training {
 		f.steps += r.Set.Episodes[i].T
 		f.longest = max(f.longest, r.Set.Episodes[i].T)
 	}
-	test := 0
+	values, test := 0, 0
+	for i := range r.Set.Episodes {
+		values += r.Set.Episodes[i].T * f.d
+	}
+	f.missing = r.Set.Observed() < values
 	for _, i := range r.Split.Validation {
 		f.held = max(f.held, r.Set.Episodes[i].T)
 	}
@@ -190,11 +232,17 @@ func (p *Plan) decide(d *data, r *eval.Recordings) {
 		text += ": each is tried"
 	}
 	add("transform", "--transform", "%s", text)
+	if of, _ := valueOf(p.common, "env.normalise"); of == files.EachRecording {
+		add("scaling", "env.normalise", "each recording by itself")
+	}
 	season := "none found"
 	if f.season > 1 {
 		season = fmt.Sprintf("%d steps", f.season)
 	}
 	add("season", "", "%s", season)
+	if p.evidence.Regimes > 0 {
+		add("regimes", "", "%s", p.evidence.Text())
+	}
 	add("split", "env.split, env.validation, env.test", "%s", splitText(r))
 	add("horizon", "--horizon", "%s", terminal.Count(f.horizon, "step"))
 }

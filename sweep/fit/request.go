@@ -3,12 +3,12 @@ package fit
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/suggest"
 )
 
 // Request says what is fitted, and within what.
@@ -82,17 +82,20 @@ func (r *Request) read() (*data, error) {
 }
 
 // suggested are settings for a family, and of these the ones that are its own.
-func (r *Request) suggested(family string, paths []string, d *data) (g suggest.Suggestion, own []string) {
+func (r *Request) suggested(family string, paths []string, d *data) (g Suggestion, own []string) {
 	how := d.how
 	how.Transform = r.Read.Transform
-	has := func(key string) bool { return r.Kinds.Has(key, "model.kind="+family) }
-	g = suggest.For(suggest.Family{Name: family, Has: has}, paths, how, d.set)
+	g = Suggest(r.family(family), paths, how, d.set)
 	for _, s := range g.Settings {
 		if strings.HasPrefix(s, "model.") && !strings.HasPrefix(s, "model.kind=") || strings.HasPrefix(s, "train.") {
 			own = append(own, s)
 		}
 	}
 	return g, own
+}
+
+func (r *Request) family(name string) Family {
+	return Family{Name: name, Has: func(key string) bool { return r.Kinds.Has(key, "model.kind="+name) }}
 }
 
 // check refuses settings that the candidates decide.
@@ -121,6 +124,13 @@ next:
 		out = append(out, s)
 	}
 	return out
+}
+
+// numberOf is the value of a key among settings as a number; 0 if it is not there.
+func numberOf(settings []string, key string) float64 {
+	text, _ := valueOf(settings, key)
+	v, _ := strconv.ParseFloat(text, 64)
+	return v
 }
 
 // valueOf is the value of a key among settings.

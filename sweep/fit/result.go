@@ -15,7 +15,9 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Result is what a fit came to.
@@ -47,23 +49,27 @@ func (f *Fit) Finish(runsDir string, threads int) (*Result, error) {
 		Run: f.Folder.Name, Family: c.Family, Settings: c.Settings, Rule: c.Simple, Candidates: list, Report: c.report,
 		Hash: c.run.Info().ParametersSHA256,
 	}
-	if r.Regimes, err = f.regimes(c, state, f.Plan.Request.Seed); err != nil {
+	if r.Regimes, err = f.regimes(c, list, state, f.Plan.Request.Seed); err != nil {
 		return nil, err
 	}
 	r.Verdict = verdict(c, r.Regimes)
-	return r, f.keep(c, runsDir)
+	return r, f.keep(c, runsDir, threads)
 }
 
 // verdict says in words what was chosen, what it is worth, and whether it has regimes.
 func verdict(c *chosen, regimes *Regimes) string {
 	var lines []string
 	switch {
-	case c.Family == "naive":
+	case c.Family == "naive" || c.drift():
 		lines = append(lines, fmt.Sprintf("No candidate beats the simple rule: %s is the model.", c.Name()))
 	case c.Simple:
 		lines = append(lines, fmt.Sprintf("No candidate beats the autoregression: it is the model (%s).", c.Name()))
 	default:
 		lines = append(lines, fmt.Sprintf("The model is %s.", c.Name()))
+	}
+	if c.tied != nil && c.first == nil {
+		lines = append(lines, fmt.Sprintf("%s predicted the validation part with %s of its error, which is level: the "+
+			"simpler model was taken.", upper(c.tied.Name()), eval.Ratio(c.tied.ratio)))
 	}
 	if c.first != nil {
 		lines = append(lines, fmt.Sprintf("%s predicted the validation part better, but not the test part: there its error "+
@@ -83,52 +89,69 @@ func upper(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// MarshalJSON writes run, family, settings, verdict, regimes and candidates, as DESIGN says; a score that could not be
-// measured is null.
+// MarshalJSON writes run, family, settings, verdict, regimes, the error over that of each baseline of the test, and the
+// candidates; what could not be measured is null.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type candidate struct {
 		Family   string        `json:"family"`
 		Settings []string      `json:"settings"`
 		Score    number.Number `json:"score"`
 	}
+	type comparison struct {
+		Name  string        `json:"name"`
+		Ratio number.Number `json:"error_ratio"`
+		SE    number.Number `json:"standard_error"`
+	}
+	against := []comparison{}
+	for _, c := range r.Report.Against {
+		against = append(against, comparison{c.Name, number.Number(c.Ratio.Value), number.Number(c.Ratio.SE)})
+	}
 	list := make([]candidate, len(r.Candidates))
 	for i, c := range r.Candidates {
 		list[i] = candidate{c.Family, c.Settings, number.Number(c.Score)}
 	}
 	return json.Marshal(struct {
-		Run        string      `json:"run"`
-		Family     string      `json:"family"`
-		Settings   []string    `json:"settings"`
-		Verdict    string      `json:"verdict"`
-		Rule       bool        `json:"rule"`
-		Regimes    *Regimes    `json:"regimes"`
-		Candidates []candidate `json:"candidates"`
-		Hash       string      `json:"params_sha256"`
-	}{r.Run, r.Family, r.Settings, r.Verdict, r.Rule, r.Regimes, list, r.Hash})
+		Run        string       `json:"run"`
+		Family     string       `json:"family"`
+		Settings   []string     `json:"settings"`
+		Verdict    string       `json:"verdict"`
+		Rule       bool         `json:"rule"`
+		Regimes    *Regimes     `json:"regimes"`
+		Against    []comparison `json:"against"`
+		Candidates []candidate  `json:"candidates"`
+		Hash       string       `json:"params_sha256"`
+	}{r.Run, r.Family, r.Settings, r.Verdict, r.Rule, r.Regimes, against, list, r.Hash})
 }
 
 // keep copies the run of the choice into the folder of runs, with its test. A run that a fit kept there is replaced.
-func (f *Fit) keep(c *chosen, runsDir string) error {
+func (f *Fit) keep(c *chosen, runsDir string, threads int) error {
 	if err := f.free(runsDir); err != nil {
 		return err
 	}
-	name, to := f.Folder.Name, filepath.Join(runsDir, f.Folder.Name)
-	if err := errors.Join(os.RemoveAll(to), os.MkdirAll(to, 0o755)); err != nil {
-		return fmt.Errorf("keep the run: %w", err)
-	}
-	if err := f.record.keepIn(to); err != nil { // first: by it the next fit knows a copy that was cut short
-		return err
-	}
-	from := filepath.Join(f.Folder.Runs(), f.runOf(c.trial, 1))
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		return fmt.Errorf("keep the run: %w", err)
-	}
-	run, err := store.Open(runsDir, name)
+	text, err := f.record.encode()
 	if err != nil {
 		return err
 	}
-	err = run.Update(func(i *store.Info) { i.Sweep, i.Host = "", false })
-	return errors.Join(err, run.Close())
+	err = store.Copy(filepath.Join(f.Folder.Runs(), f.runOf(c.trial, 1)), runsDir, f.Folder.Name, recordFile, text,
+		func(i *store.Info) { i.Sweep, i.Host = "", false })
+	if err != nil {
+		return fmt.Errorf("keep the run: %w", err)
+	}
+	return f.measure(filepath.Join(runsDir, f.Folder.Name), threads)
+}
+
+// measure writes the test of a run into its folder, for whoever looks at it later.
+func (f *Fit) measure(folder string, threads int) error {
+	c, err := job.ReadConfig(f.kinds, filepath.Dir(folder), filepath.Base(folder))
+	if err != nil {
+		return err
+	}
+	run, err := trained.Of(c, folder, trained.Best)
+	if err != nil {
+		return err
+	}
+	_, err = run.Evaluate(eval.Question{Threads: threads})
+	return err
 }
 
 // free returns an error if the name belongs to a run that no fit has kept.
@@ -138,7 +161,7 @@ func (f *Fit) free(runsDir string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(to, recordFile)); err != nil {
-		return config.Hint(config.Usagef("%s is a run of its own", to), "choose another --name")
+		return config.Hint(config.Usagef("%s is a separate run", to), "choose another --name")
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -24,7 +24,7 @@ const metric = "eval/validation/mase_mean"
 // spec is the sweep of the plan, as a file.
 func (p *Plan) spec() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Made by switchyard fit: the same command goes on with it.\n"+
+	fmt.Fprintf(&b, "# Made by switchyard fit: the same command continues it.\n"+
 		"preset: files\nmethod: list\nmetric: {name: %s, goal: minimize}\nconfirm: {top: 1, seeds: %d}\nparameters:\n",
 		metric, further)
 	for _, s := range append(slices.Clone(p.common), "model.kind=naive", fmt.Sprintf("seed=%d", p.Request.Seed)) {
@@ -87,7 +87,7 @@ func (r *Request) record(set *files.Dataset) (record, error) {
 
 // begun reads the record of a fit that has begun; found is false if none has.
 func begun(f trials.Folder) (rec record, found bool, err error) {
-	text, err := os.ReadFile(f.Path(recordFile))
+	text, err := store.ReadFile(f.Path(recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return rec, false, nil
 	}
@@ -102,19 +102,22 @@ func begun(f trials.Folder) (rec record, found bool, err error) {
 
 // keep writes the record.
 func (rec record) keep(f trials.Folder) error {
-	if err := os.MkdirAll(f.Path(), 0o755); err != nil {
+	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
 		return fmt.Errorf("make the folder of the fit: %w", err)
 	}
-	return rec.keepIn(f.Path())
+	text, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	return store.WriteFile(f.Path(recordFile), text)
 }
 
-// keepIn writes the record into a folder.
-func (rec record) keepIn(folder string) error {
+func (rec record) encode() ([]byte, error) {
 	text, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode the plan of the fit: %w", err)
+		return nil, fmt.Errorf("encode the plan of the fit: %w", err)
 	}
-	return store.WriteFile(filepath.Join(folder, recordFile), append(text, '\n'))
+	return append(text, '\n'), nil
 }
 
 // errOther is the error for a name under which something else was fitted.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,25 +161,16 @@ func diff(d sweep.Difference) []string {
 	list := []string{"  " + d.Path + ":"}
 	old, new := dotted(d.Old), dotted(d.New)
 	for _, l := range old {
-		if !contains(new, l) {
+		if !slices.Contains(new, l) {
 			list = append(list, "-   "+l)
 		}
 	}
 	for _, l := range new {
-		if !contains(old, l) {
+		if !slices.Contains(old, l) {
 			list = append(list, "+   "+l)
 		}
 	}
 	return list
-}
-
-func contains(list []string, text string) bool {
-	for _, l := range list {
-		if l == text {
-			return true
-		}
-	}
-	return false
 }
 
 // dotted are the lines of a configuration with the names of their sections.

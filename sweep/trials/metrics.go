@@ -133,7 +133,9 @@ func (f *File) terms(b *Base) []string {
 	}
 	var list []string
 	for _, t := range p.Terms {
-		list = append(list, t.Name)
+		if !t.Detail {
+			list = append(list, t.Name)
+		}
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
@@ -38,7 +37,7 @@ func (j *Job) Plan() (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		seconds, size, err := measureStep(c)
+		seconds, size, err := job.MeasureStep(c)
 		if err != nil {
 			return nil, fmt.Errorf("measure a step of %v: %w", p.First[p.Measured].Arguments(), err)
 		}
@@ -61,30 +60,4 @@ func (j *Job) Plan() (*Plan, error) {
 	}
 	p.Most = int64(kept*3*bytes + 2*line*p.Work.Updates)
 	return p, nil
-}
-
-// measureStep is the time of an update on one core, and the bytes of a checkpoint.
-func measureStep(c config.Config) (seconds, bytes float64, err error) {
-	p, err := job.Prepare(c, nil, 1)
-	if err != nil {
-		return 0, 0, err
-	}
-	program, err := p.Program(1)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := program.Load(0, p.Theta); err != nil {
-		return 0, 0, err
-	}
-	gradient, terms := make([]float32, program.Size()), make([]float32, len(program.TermNames()))
-	const shards = 3 // the first one fills caches and memory
-	least := time.Hour
-	for range shards {
-		began := time.Now()
-		if err := program.Gradient(0, 0, 0, gradient, terms); err != nil {
-			return 0, 0, err
-		}
-		least = min(least, time.Since(began))
-	}
-	return least.Seconds() * float64(job.RoundShards(c)) / float64(job.Stride(c)), 12 * float64(len(p.Theta)), nil
 }

@@ -113,7 +113,7 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 		log := m.Leader.Log.With("sweep", j.Folder.Name)
 		leader := m.Leader
 		leader.Begun = func() {
-			log.Info("sweep is under way")
+			log.Info("sweep is running")
 			l.begin(nil)
 		}
 		err := j.Lead(ctx, leader, extend)
@@ -213,10 +213,10 @@ func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
 	case l.running(f):
 		err = l.obey(f, o)
 	case o != sweep.Proceed:
-		err = config.Usagef("sweep %s is not under way: no process leads it", name)
+		err = config.Usagef("sweep %s is not running: no process leads it", name)
 	case m.Leader.Host == nil:
 		err = config.Hint(config.Usagef("no process leads sweep %s any more", name),
-			"the command that began it goes on: %s sweep %s --name %s", m.Leader.Program, f.Path(SpecFile), name)
+			"the command that started it continues it: %s sweep %s --name %s", m.Leader.Program, f.Path(SpecFile), name)
 	default:
 		err = m.again(f, 0)
 	}
@@ -280,7 +280,7 @@ func (m *Sweeps) Extension(name string, more int) (Folder, int, error) {
 	case more < 1:
 		return f, 0, config.Hint(config.Usagef("--trials %d: at least 1", more), "a cohort has %d", state.Spec.Stop.Cohort)
 	case l.running(f):
-		return f, 0, config.Usagef("sweep %s is under way: stop it, and extend it then", name)
+		return f, 0, config.Usagef("sweep %s is running: stop it before you extend it", name)
 	}
 	return f, state.Spec.Trials + more, nil
 }

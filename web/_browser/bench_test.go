@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,7 @@ var (
 	_ web.Source       = (*bench)(nil)
 	_ web.Checkpointer = (*bench)(nil)
 	_ web.Resumer      = (*bench)(nil)
+	_ web.Editor       = (*bench)(nil)
 )
 
 func (b *bench) folder() web.Folder { return web.Folder(b.dir) }
@@ -73,6 +75,11 @@ func (b *bench) ask(what, name string) error {
 func (b *bench) Stop(name string) error       { return b.ask("stop", name) }
 func (b *bench) Checkpoint(name string) error { return b.ask("checkpoint", name) }
 func (b *bench) Resume(name string) error     { return b.ask("resume", name) }
+
+func (b *bench) Rename(from, to string) error { return b.folder().Rename(from, to) }
+func (b *bench) Remove(name string) error     { return b.folder().Remove(name) }
+
+func (b *bench) Label(name string, l store.Labels) error { return b.folder().Label(name, l) }
 
 func (b *bench) requests() []string {
 	b.mu.Lock()
@@ -133,19 +140,20 @@ type settings struct {
 	seed      uint64
 	overrides []string
 	config    string
-	state     store.State // empty: under way
+	rate      string      // of learning; empty: 0.0005
+	state     store.State // empty: it runs
 	reason    string
 	outlier   uint64 // the step whose objective is far off
 	check     uint64 // steps between validations; 0: 20
 }
 
-// run makes a run and, unless it is under way, ends it.
+// run makes a run and, unless it goes on, ends it.
 func (b *bench) run(name string, s settings) *store.Run {
 	b.t.Helper()
 	if s.of == 0 {
 		s.of = max(1000, s.steps)
 	}
-	config := fmt.Sprintf("preset: fhn\nseed: %d\nmodel:\n  kind: slds\n  latent: 4\noptim:\n  rate: 0.0005\n%s", s.seed, s.config)
+	config := fmt.Sprintf("preset: fhn\nseed: %d\nmodel:\n  kind: slds\n  latent: 4\noptim:\n  rate: %s\n%s", s.seed, cmp.Or(s.rate, "0.0005"), s.config)
 	r, err := store.Create(b.dir, store.Draft{Name: name, Config: []byte(config), Overrides: s.overrides, Info: store.Info{
 		Steps: s.of, Preset: "fhn", Seed: s.seed, Parameters: 3592, Command: append([]string{"train", "fhn"}, s.overrides...), Checkpoint: s.steps,
 		Terms: []store.Term{{Name: "loss", Label: "loss"}, {Name: "reconstruction", Label: "reconstruction", Weight: 1}, {Name: "kl_state", Label: "KL state", Weight: 1, Note: "a note"}},
@@ -159,6 +167,7 @@ func (b *bench) run(name string, s settings) *store.Run {
 	tables := filepath.Join(b.dir, name, "tables")
 	err = errors.Join(err, os.WriteFile(filepath.Join(tables, "fhn.txt"), []byte("R² of predictions k steps ahead\nk       1      2      5     10\nmodel  0.999  0.998  0.991  0.975\n"), 0o600),
 		os.WriteFile(filepath.Join(tables, "fhn.csv"), []byte("k,model\n1,0.999\n"), 0o600))
+	err = errors.Join(err, os.WriteFile(filepath.Join(b.dir, name, "figures", "fhn.svg"), []byte(drawing), 0o600))
 	if s.state != "" {
 		err = errors.Join(err, r.End(s.state, s.reason), r.Close())
 	}
@@ -166,6 +175,17 @@ func (b *bench) run(name string, s settings) *store.Run {
 		b.t.Fatal(err)
 	}
 	return r
+}
+
+// drawing is a figure in the colours of the style sheet of figures.
+const drawing = `<?xml version="1.0"?><svg width="600pt" height="160pt" viewBox="0 0 600 160" xmlns="http://www.w3.org/2000/svg"><path d="M0,0L600,0L600,160L0,160Z" style="fill:#FFFFFF" /><path d="M20,120L580,40" style="fill:none;stroke:#0072B2;stroke-width:2" /><text x="20" y="30" style="font-size:12px;fill:#1A1A1A">a figure</text></svg>`
+
+// measured writes what the protocol ahead found.
+func (b *bench) measured(name, report string) {
+	b.t.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name, "tables", "ahead.json"), []byte(report), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
 }
 
 // grow adds steps to a run, half a second each.

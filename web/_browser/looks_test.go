@@ -35,9 +35,11 @@ func several(t *testing.T, token string) *bench {
 var views = []struct{ name, address, ready string }{
 	{"runs", "#/", "document.querySelectorAll('.runs tbody tr').length === 6"},
 	{"picked", "#/?pick=base-1,base-2&sort=best&filter=base", "document.querySelectorAll('.runs tbody tr').length === 3"},
+	{"grouped", "#/?group=model.kind&cols=state,best,seed", "document.querySelectorAll('.runs tbody tr.group').length === 1"},
+	{"mistaken", "#/?filter=optim.rat%3E0.1", "document.querySelector('.mistake').innerText.includes('did you mean optim.rate?')"},
 	{"run", "#/run/base-1", "document.querySelectorAll('.model figure').length === 4 && document.querySelector('.measured')"},
 	{"under", "#/run/under-way", "document.querySelectorAll('.model figure').length === 4 && document.querySelector('.measured')"},
-	{"compare", "#/compare?runs=base-1,base-2,base-3,wide-1", "document.querySelectorAll('.values tbody tr').length > 4"},
+	{"compare", "#/compare?runs=base-1,base-2,base-3,wide-1", "document.querySelectorAll('.compare tbody tr').length === 4"},
 	{"missing", "#/run/nowhere", "document.body.innerText.includes('There is no such run: nowhere')"},
 	{"sweeps", "sweeps.html", "document.querySelectorAll('tbody tr').length === 1"},
 	{"sweep", "sweeps.html#/rates", "document.querySelectorAll('svg').length > 5 && document.querySelectorAll('tbody tr').length === 20"},
@@ -146,7 +148,7 @@ const small = `[...document.querySelectorAll('a, button, input, select, summary'
   const r = target.getBoundingClientRect();
   return { e, r };
 }).filter(({ e, r }) => r.width > 0 && !e.matches('.skip') && (r.width < 24 || r.height < 24))
-  .map(({ e, r }) => e.tagName + '.' + e.className + ' ' + (e.textContent || e.ariaLabel).slice(0, 40) + ' ' + Math.round(r.width) + '×' + Math.round(r.height))`
+  .map(({ e, r }) => e.tagName + '.' + e.className + ' ' + (e.textContent || e.ariaLabel || e.outerHTML).slice(0, 60) + ' ' + Math.round(r.width) + '×' + Math.round(r.height))`
 
 // painted finds colours of texts and lines on a canvas, or in a drawing, whose contrast with the panel is below 4.5 to 1.
 const painted = `(() => {

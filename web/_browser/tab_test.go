@@ -167,6 +167,13 @@ func (p *tab) await(expression string) {
 	}
 }
 
+// click clicks on what a selector finds, in one step: the page makes tables and lists again while runs arrive, so that an
+// element that was found in one step can be gone in the next.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.await(fmt.Sprintf("(() => { const e = document.querySelector(%q); if (!e?.checkVisibility()) return false; e.click(); return true; })()", selector))
+}
+
 // press sends keys to what has the focus.
 func (p *tab) press(keys ...string) {
 	p.t.Helper()

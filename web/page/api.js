@@ -36,7 +36,10 @@ async function ask(path, options = {}) {
 
 export async function get(path) { return (await ask(path)).json(); }
 
-export async function post(path) { return (await ask(path, { method: 'POST', cache: 'no-store' })).json(); }
+export async function post(path, body = undefined) {
+  const sent = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+  return (await ask(path, { method: 'POST', cache: 'no-store', ...sent })).json();
+}
 
 export async function getText(path) { return (await ask(path)).text(); }
 

@@ -63,14 +63,16 @@ export class Chart {
   }
 
   // set takes the lines: {name, note, color, dash, x, y, low, high, dots, spread}, x rising, y with null for none. spread
-  // says that low and high are the values of several runs, and are always shown.
-  set(series) {
+  // says that low and high are the values of several runs, and are always shown; bare lines have nothing behind them, and
+  // pale ones stand behind the others. Of many lines there is no legend: the one that is pointed at is named.
+  set(series, many = false) {
     const names = series.map((s) => `${s.name} ${s.color}`).join();
-    this.series = series;
+    this.series = [...series].sort((a, b) => (b.pale ?? false) - (a.pale ?? false));
+    this.many = many;
     if (names !== this.names) {
       this.names = names;
       this.values = new Map();
-      this.legend.replaceChildren(...(series.length > 1 || series[0]?.label ? series : series.slice(0, 1)).map((s) => this.entry(s)));
+      this.legend.replaceChildren(...(many ? [el('span', { class: 'fine' }, `${series.length} lines: point at one to read its name`)] : series).map((s) => (many ? s : this.entry(s))));
     }
     this.request();
   }
@@ -110,6 +112,7 @@ export class Chart {
     });
     c.addEventListener('pointermove', (e) => {
       this.selection = start !== null && Math.abs(e.offsetX - start) > 4 ? [start, e.offsetX] : null;
+      this.height = e.offsetY;
       this.group.point(this.x(e.offsetX));
     });
     c.addEventListener('pointerup', (e) => {
@@ -118,7 +121,7 @@ export class Chart {
       if (chosen) this.group.zoom([this.x(Math.min(...chosen)), this.x(Math.max(...chosen))]);
       if (e.pointerType !== 'mouse') this.group.point(this.x(e.offsetX));
     });
-    c.addEventListener('pointerleave', () => { if (start === null) this.group.point(null); });
+    c.addEventListener('pointerleave', () => { this.height = null; if (start === null) this.group.point(null); });
     c.addEventListener('dblclick', () => this.group.zoom(null));
     c.addEventListener('blur', () => this.group.point(null));
     c.addEventListener('keydown', (e) => this.key(e));
@@ -152,7 +155,7 @@ export class Chart {
       while (from < to && s.x[from + 1] < a) from++;
       while (to > from && s.x[to - 1] > b) to--;
       const spread = s.spread ? { low: smooth(s.low, weight), high: smooth(s.high, weight) } : {};
-      return { ...s, ...spread, rawLow: s.low, rawHigh: s.high, raw: s.y, y: s.dots ? s.y : y, from, to, faint: weight > 0 && !s.dots && !s.spread };
+      return { ...s, ...spread, rawLow: s.low, rawHigh: s.high, raw: s.y, y: s.dots ? s.y : y, from, to, faint: weight > 0 && !s.dots && !s.spread && !s.bare };
     });
   }
 
@@ -213,9 +216,27 @@ export class Chart {
     g.beginPath();
     g.rect(box.x, box.y - 2, box.w, box.h + 4);
     g.clip();
-    for (const s of lines) this.line(g, s, px, py, color(s.color));
+    for (const s of lines) this.line(g, s, px, py, color(s.pale ? 'axis' : s.color));
+    const marked = this.marked(lines, py);
+    if (marked) this.line(g, { ...marked, bold: true }, px, py, color(marked.color));
     g.restore();
-    this.read(g, box, lines, px, py, color);
+    this.read(g, box, this.many ? (marked ? [marked] : []) : lines, px, py, color, marked);
+  }
+
+  // marked is the line that is pointed at: in a table beside the charts, or among many lines.
+  marked(lines, py) {
+    const { marked, cursor } = this.group;
+    if (marked !== undefined) return lines.find((s) => s.name === marked);
+    if (!this.many || cursor === null || !Number.isFinite(this.height)) return undefined;
+    let best;
+    let least = Infinity;
+    for (const s of lines) {
+      if (s.x.length === 0) continue;
+      const v = s.y[nearest(s.x, cursor)];
+      const d = v === null || v === undefined ? Infinity : Math.abs(py(v) - this.height);
+      if (d < least) [best, least] = [s, d];
+    }
+    return best;
   }
 
   axes(g, box, extent, ticks, px, py, color) {
@@ -257,9 +278,10 @@ export class Chart {
       g.lineWidth = 1;
       this.path(g, s, s.raw, px, py);
     }
-    g.globalAlpha = 1;
-    g.lineWidth = s.dots ? 1.25 : 1.75;
+    g.globalAlpha = s.bold || !s.bare ? 1 : 0.75;
+    g.lineWidth = s.bold ? 3 : s.dots || s.bare ? 1.25 : 1.75;
     this.path(g, s, s.y, px, py);
+    g.globalAlpha = 1;
     g.setLineDash([]);
     if (!s.dots || s.to - s.from > 80) return;
     for (let i = s.from; i <= s.to; i++) {
@@ -294,7 +316,7 @@ export class Chart {
   }
 
   // read draws the cursor and shows the values there, or the latest.
-  read(g, box, lines, px, py, color) {
+  read(g, box, lines, px, py, color, marked = undefined) {
     const { cursor } = this.group;
     for (const output of this.values.values()) output.textContent = '';
     const weight = this.smoothing && lines.some((s) => !s.dots) ? this.group.options.smooth : 0;
@@ -306,7 +328,7 @@ export class Chart {
       const output = this.values.get(s.name);
       if (output) output.textContent = number(s.raw[i]); // as measured; the line may be smoothed
       if (cursor === null || s.y[i] === null || s.x[i] < this.group.extent()[0]) continue;
-      label ||= this.group.options.time ? span(s.x[i]) : `step ${count(Math.round(s.x[i]))}`;
+      label ||= (this.group.options.time ? span(s.x[i]) : `step ${count(Math.round(s.x[i]))}`) + (this.many && s === marked ? ` · ${s.name} ${number(s.raw[i])}` : '');
       g.fillStyle = color(s.color);
       g.strokeStyle = color('panel');
       g.lineWidth = 2;
@@ -315,7 +337,7 @@ export class Chart {
       g.fill();
       g.stroke();
     }
-    this.canvas.setAttribute('aria-label', `${this.title}: ${lines.map((s) => `${s.name} ${this.values.get(s.name)?.textContent ?? ''}`).join(', ')}`);
+    this.canvas.setAttribute('aria-label', this.many ? `${this.title}: ${this.series.length} lines` : `${this.title}: ${lines.map((s) => `${s.name} ${this.values.get(s.name)?.textContent ?? ''}`).join(', ')}`);
     if (this.selection) {
       g.fillStyle = color('accent');
       g.globalAlpha = 0.12;

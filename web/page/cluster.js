@@ -1,12 +1,12 @@
 // The workers of a run, and what went wrong and was put right.
 
-import { el, text, number, count, ago } from './dom.js';
+import { el, text, number, count, ago, bytes } from './dom.js';
 
 // workersPanel is a table of the workers. It is only there for runs that the server leads.
 export function workersPanel() {
   const body = el('tbody');
   const note = el('p', { class: 'fine' });
-  const table = el('table', { class: 'workers' }, el('thead', {}, el('tr', {}, ...['Worker', 'State', 'Slots', 'Leased', 'Shards/s', 'Last seen'].map((h) => el('th', { scope: 'col' }, h)))), body);
+  const table = el('table', { class: 'workers' }, el('thead', {}, el('tr', {}, ...['Worker', 'State', 'Slots', 'Leased', 'Shards/s', 'Cores', 'Memory', 'Last seen'].map((h) => el('th', { scope: 'col' }, h)))), body);
   const node = el('section', { class: 'panel', hidden: true }, el('header', {}, el('h2', {}, 'Workers'), note), table);
   const rows = new Map();
   const show = (r) => {
@@ -19,7 +19,7 @@ export function workersPanel() {
     const most = Math.max(...list.map((w) => w.busy));
     for (const w of list) {
       if (!rows.has(w.id)) {
-        const cells = [el('th', { scope: 'row' }), el('td'), el('td'), el('td', {}, el('meter', { min: 0, 'aria-hidden': 'true' }), el('span')), el('td'), el('td')];
+        const cells = [el('th', { scope: 'row' }), el('td'), el('td'), el('td', {}, el('meter', { min: 0, 'aria-hidden': 'true' }), el('span')), el('td'), el('td'), el('td'), el('td')];
         rows.set(w.id, { cells, tr: el('tr', {}, ...cells) });
       }
       const { cells, tr } = rows.get(w.id);
@@ -30,7 +30,9 @@ export function workersPanel() {
       Object.assign(cells[3].firstChild, { max: Math.max(1, most), value: w.busy });
       text(cells[3].lastChild, w.busy === 1 ? '1 shard' : `${w.busy} shards`);
       text(cells[4], w.shards_per_second ? number(w.shards_per_second) : '–');
-      text(cells[5], ago(w.last_seen));
+      text(cells[5], w.memory_bytes ? w.cores.toFixed(1) : '–');
+      text(cells[6], w.memory_bytes ? bytes(w.memory_bytes) : '–');
+      text(cells[7], ago(w.last_seen));
     }
     const want = list.map((w) => rows.get(w.id).tr);
     if (want.length !== body.children.length || want.some((tr, i) => tr !== body.children[i])) body.replaceChildren(...want);

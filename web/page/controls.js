@@ -23,7 +23,7 @@ export function controls(name) {
       b.disabled = true;
       try {
         await post(runPath(name, `/${act}`));
-        text(said, { checkpoint: 'a checkpoint is asked for', stop: 'it is asked to stop', resume: 'it goes on' }[act]);
+        text(said, { checkpoint: 'checkpoint requested', stop: 'stop requested', resume: 'resumed' }[act]);
       } catch (error) {
         text(said, error.message);
       }

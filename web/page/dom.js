@@ -91,6 +91,19 @@ function select(node) {
   selection.addRange(range);
 }
 
+// svg makes an element of a drawing.
+export function svg(tag, attributes = {}, ...children) {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+  e.append(...children);
+  return e;
+}
+
+// power shows a power of 2 or 10 with small digits.
+export function power(exponent, base = 2) {
+  return base + [...String(exponent)].map((c) => (c === '-' ? '⁻' : '⁰¹²³⁴⁵⁶⁷⁸⁹'[c])).join('');
+}
+
 // bytes shows a size.
 export function bytes(n) {
   if (!Number.isFinite(n)) return '–';

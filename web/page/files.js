@@ -5,14 +5,17 @@ import { blob, get, getText, runPath } from './api.js';
 
 const tablePath = (name, file) => runPath(name, `/files/tables/${encodeURIComponent(file)}`);
 
-// evaluation shows the tables that eval has written; the usual one is open.
+// evaluation shows the tables that eval has written; the usual one is open. What a table says in words of the model's worth
+// stands above it.
 export async function evaluation(name, files) {
   const tables = files.filter((f) => f.name.startsWith('tables/') && f.name.endsWith('.txt'));
   if (tables.length === 0) return null;
   const parts = await Promise.all(tables.map(async (f, i) => {
     const body = await getText(tablePath(name, f.name.slice('tables/'.length))).catch((e) => e.message);
     const title = body.split('\n')[0];
-    return el('details', { open: i === 0 }, el('summary', {}, title), el('pre', { tabindex: '0', class: 'measured', 'aria-label': title }, body.slice(title.length + 1)));
+    const verdict = body.match(/^Verdict: (.*)$/m)?.[1];
+    const table = el('details', { open: i === 0 }, el('summary', {}, title), el('pre', { tabindex: '0', class: 'measured', 'aria-label': title }, body.slice(title.length + 1)));
+    return verdict ? el('div', {}, el('p', { class: 'verdict' }, verdict), table) : table;
   }));
   return el('section', { class: 'panel' }, el('header', {}, el('h2', {}, 'Evaluation')), ...parts);
 }

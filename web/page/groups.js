@@ -1,22 +1,7 @@
-// What runs have in common: their configurations key by key, and the mean of runs that differ in their seed alone.
-
-// flatten reads the YAML of a resolved configuration, maps in maps of plain values, as key.key to value.
-export function flatten(yaml) {
-  const keys = new Map();
-  const path = [];
-  for (const line of yaml.split('\n')) {
-    const m = /^( *)([\w.-]+):(?: (.*))?$/.exec(line.replace(/ #.*$/, '').trimEnd());
-    if (!m) continue;
-    const depth = m[1].length / 2;
-    path.length = Math.min(path.length, Math.floor(depth));
-    path.push(m[2]);
-    if (m[3] !== undefined && m[3] !== '') keys.set(path.join('.'), m[3]);
-  }
-  return keys;
-}
+// What runs have in common: which differ in their seed alone, and the mean of their lines.
 
 // differences are the keys whose values are not the same in all configurations.
-export function differences(configs) {
+function differences(configs) {
   const all = new Set(configs.flatMap((c) => [...c.keys()]));
   return [...all].filter((key) => configs.some((c) => c.get(key) !== configs[0].get(key)));
 }

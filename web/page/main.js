@@ -73,10 +73,10 @@ function tokenForm() {
 
 addEventListener('keydown', (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey) return;
-  if (e.target.matches('input:not([type=range]):not([type=checkbox]), select') && e.key !== 'Escape') return;
+  if (e.target.matches('input:not([type=range]):not([type=checkbox]), select, textarea') && e.key !== 'Escape') return;
   view?.key?.(e);
 });
 addEventListener('hashchange', route);
 
-theme(() => view?.group?.draw());
+theme(() => view?.recolour?.());
 route();

@@ -1,20 +1,12 @@
 // The model of a run, shown on a series that it was not trained on: forecast, regimes, linear systems, latent states.
 
-import { el, text, number, count } from './dom.js';
+import { el, svg, text, number, count } from './dom.js';
 import { get, runPath } from './api.js';
 import { linear } from './scale.js';
 
 // hue is the colour of a regime, from 0, as the server has it: that of the figures.
 const hue = (m, k) => m.colours?.[k] ?? accent;
 const accent = 'var(--c1)';
-
-// svg makes an element of a drawing.
-function svg(tag, attributes = {}, ...children) {
-  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
-  e.append(...children);
-  return e;
-}
 
 const place = (low, high, from, to) => (v) => from + ((v - low) / (high - low || 1)) * (to - from);
 const finite = (rows) => rows.flat().filter(Number.isFinite);
@@ -73,7 +65,7 @@ function fan(m, width) {
   const end = f.series.length;
   const px = place(0, Math.max(1, end - 1), left, W - 6);
   const height = channels.length * (H + 14) + (m.raster ? 14 + 12 * m.raster[0].length : 0) + 22;
-  const drawing = svg('svg', { viewBox: `0 0 ${W} ${height}`, role: 'img', 'aria-label': `Forecast of ${channels.map((c) => m.channels[c]).join(', ')} from step ${f.begin} on, beside what came` });
+  const drawing = svg('svg', { viewBox: `0 0 ${W} ${height}`, role: 'img', 'aria-label': `Forecast of ${channels.map((c) => m.channels[c]).join(', ')} from step ${f.begin} on, beside the observed values` });
   channels.forEach((c, row) => {
     const top = row * (H + 14) + 4;
     const column = (rows) => rows.map((r) => r[c]);
@@ -100,7 +92,7 @@ function fan(m, width) {
   for (const t of linear(0, end - 1, W < 500 ? 5 : 8)) if (Number.isInteger(t.v)) drawing.append(svg('text', { x: px(t.v), y: at + 14, 'text-anchor': 'middle' }, t.label));
   const node = figure(`Forecast from step ${f.begin} on${m.raster ? ', and the regimes of the whole series' : ''}`, drawing,
     el('p', { class: 'keys' }, key(el('i', { class: 'truth' }), 'series'), key(el('i', { class: 'line' }), 'mean'),
-      key(el('i', { class: 'band inner' }), 'half of what is expected'), key(el('i', { class: 'band' }), 'nine tenths')));
+      key(el('i', { class: 'band inner' }), '50 % interval'), key(el('i', { class: 'band' }), '90 % interval')));
   node.classList.add('fan');
   return node;
 }
@@ -123,7 +115,7 @@ function circle(m) {
   const reach = Math.max(1.15, ...all.map((e) => Math.min(2.5, 1.05 * Math.hypot(e.re, e.im))));
   const S = 250;
   const p = place(-reach, reach, 8, S - 8);
-  const drawing = svg('svg', { viewBox: `0 0 ${S} ${S}`, role: 'img', class: 'square', 'aria-label': `Eigenvalues of ${m.systems.length} base systems; the greatest modulus is ${number(Math.max(...all.map((e) => Math.hypot(e.re, e.im))))}` },
+  const drawing = svg('svg', { viewBox: `0 0 ${S} ${S}`, role: 'img', class: 'square', 'aria-label': `Eigenvalues of ${m.systems.length} base systems; the largest modulus is ${number(Math.max(...all.map((e) => Math.hypot(e.re, e.im))))}` },
     svg('line', { x1: 8, x2: S - 8, y1: S / 2, y2: S / 2, stroke: 'var(--grid)' }), svg('line', { y1: 8, y2: S - 8, x1: S / 2, x2: S / 2, stroke: 'var(--grid)' }),
     svg('circle', { cx: S / 2, cy: S / 2, r: p(1) - S / 2, fill: 'none', stroke: 'var(--axis)' }));
   m.systems.forEach((modes, k) => {
@@ -152,7 +144,7 @@ function portrait(m) {
   const S = 250;
   const px = place(Math.min(...s.x), Math.max(...s.x), 12, S - 12);
   const py = place(Math.min(...s.y), Math.max(...s.y), S - 12, 12);
-  const drawing = svg('svg', { viewBox: `0 0 ${S} ${S}`, role: 'img', class: 'square', 'aria-label': `Latent states of ${s.x.length} steps in their two main directions` },
+  const drawing = svg('svg', { viewBox: `0 0 ${S} ${S}`, role: 'img', class: 'square', 'aria-label': `Latent states of ${s.x.length} steps in their two principal directions` },
     svg('path', { d: path(s.x.map((x, t) => [px(x), py(s.y[t])])), fill: 'none', stroke: 'var(--axis)' }));
   s.x.forEach((x, t) => drawing.append(svg('circle', { cx: px(x).toFixed(1), cy: py(s.y[t]).toFixed(1), r: 2.6, fill: s.regime ? hue(m, s.regime[t]) : accent }, svg('title', {}, `step ${t}`))));
   drawing.append(svg('circle', { cx: px(s.x[0]), cy: py(s.y[0]), r: 5, fill: 'none', stroke: 'var(--ink)' }));

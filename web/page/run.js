@@ -1,17 +1,20 @@
 // One run: its state, charts, workers, configuration and figures.
 
 import { el, text, number, count, counted, span, ago, moment, bytes, copyButton, loading } from './dom.js';
-import { get, listen, blob, runPath } from './api.js';
+import { get, listen, runPath } from './api.js';
 import { Group, Chart } from './chart.js';
 import { chartTools, options, range } from './chartoptions.js';
 import { Store } from './store.js';
-import { stateOf, stateWord, dot } from './table.js';
+import { stateOf, dot } from './states.js';
 import { workersPanel, faultsPanel } from './cluster.js';
 import { listAddress } from './address.js';
 import { controls } from './controls.js';
+import { labels } from './edit.js';
 import { modelPanel } from './model.js';
+import { magnitudesPanel } from './magnitudes.js';
 import { evaluation, downloads, logTail } from './files.js';
 import { timeline } from './timeline.js';
+import { figures } from './figures.js';
 
 const system = new Set(['objective', 'elbo', 'importance_elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
@@ -39,7 +42,9 @@ export class RunView {
     this.wait = el('p', { class: 'waiting', hidden: true, role: 'status' });
     this.loading = loading();
     this.controls = controls(name);
+    this.labels = labels(name);
     this.model = modelPanel(name);
+    this.magnitudes = magnitudesPanel(name);
     this.workers = workersPanel();
     this.faults = faultsPanel();
     this.timeline = timeline();
@@ -49,7 +54,7 @@ export class RunView {
     const charts = this.charts();
     this.node = el('div', { class: 'run' },
       el('div', { class: 'top' }, el('a', { class: 'back', href: listAddress(), 'aria-label': 'All runs' }, '←'), this.title, this.pill, this.controls.node),
-      this.bar, this.wait, this.facts, this.loading, this.model.node, this.figured, this.measured, charts, this.system(), this.rest);
+      this.bar, this.wait, this.labels.node, this.facts, this.loading, charts, this.model.node, this.measured, this.figured, this.magnitudes.node, this.system(), this.rest);
   }
 
   charts() {
@@ -57,6 +62,7 @@ export class RunView {
     this.objective = new Chart(g, { title: 'Objective', unit: 'minus the loss' });
     this.elbo = new Chart(g, { title: 'Evidence lower bound', unit: 'nats, at validation' });
     this.terms = new Chart(g, { title: 'Terms of the loss', unit: 'nats' });
+    this.use = new Chart(g, { title: 'Use of the base systems', unit: 'share of the validation set', zero: true, smoothing: false });
     this.norm = new Chart(g, { title: 'Gradient norm', unit: 'before clipping' });
     const tools = chartTools(g, () => this.draw());
     g.onzoom = (r) => { tools.zoomed(r); this.zoomed(r); };
@@ -94,6 +100,7 @@ export class RunView {
   know(about) {
     this.about = about;
     this.controls.know(about);
+    this.labels.know(about);
     if (this.latest) this.show(this.latest);
   }
 
@@ -111,7 +118,7 @@ export class RunView {
     this.stop.abort();
     clearInterval(this.clock);
     for (const c of this.group.charts) c.observer.disconnect();
-    for (const url of this.pictures ?? []) URL.revokeObjectURL(url);
+    this.pictures?.close();
   }
 
   take(records) {
@@ -146,6 +153,9 @@ export class RunView {
     this.elbo.set(bounds.map(([metric, name, color]) => line('validation', metric, name, color, { dots: true })));
     const terms = store.names('train').filter((n) => !system.has(n));
     this.terms.set(terms.map((n, i) => line('train', n, termLabel(this.latest, n), hues[i % hues.length], { note: termOf(this.latest, n)?.note })));
+    const shares = store.names('validation').filter((n) => n.startsWith('share_'));
+    this.use.node.hidden = shares.length === 0;
+    this.use.set(shares.map((n, i) => line('validation', n, `system ${n.slice('share_'.length)}`, hues[i % hues.length], { dots: true })));
     this.norm.set([line('train', 'gradient_norm', 'norm', 'c1')]);
     this.rate.set([line('train', 'learning_rate', 'rate', 'c1')]);
     const inverse = line('train', 'step_seconds', 'steps/s', 'c1', {}, (s) => (s > 0 ? 1 / s : null));
@@ -162,14 +172,16 @@ export class RunView {
     document.title = `${r.state === 'running' && r.steps ? `${Math.floor((100 * r.step) / r.steps)} % ` : ''}${r.name} – Switchyard`;
     if (this.pill.dataset.state !== state) {
       this.pill.dataset.state = state;
-      this.pill.replaceChildren(dot(state), stateWord(state));
+      this.pill.replaceChildren(dot(state), state);
     }
     this.bar.value = r.steps ? r.step / r.steps : 0;
     this.controls.show(r);
+    this.labels.show(r);
     this.model.show(r, this.about.can_model);
     const since = Date.parse(r.live?.waiting_since);
-    this.wait.hidden = !r.live?.waiting && !r.exit_reason;
-    text(this.wait, r.live?.waiting ? `Waiting${since > 0 ? ` for ${span((Date.now() - since) / 1000)}` : ''}: ${r.live.waiting}` : r.exit_reason ?? '');
+    const damage = (r.damage ?? []).map((d) => `Damaged: ${d.file}: ${d.what}; ${d.remedy}.`).join(' ');
+    this.wait.hidden = !r.live?.waiting && !r.exit_reason && !damage;
+    text(this.wait, r.live?.waiting ? `Waiting${since > 0 ? ` for ${span((Date.now() - since) / 1000)}` : ''}: ${r.live.waiting}` : damage || (r.exit_reason ?? ''));
     this.wait.dataset.state = state;
     const m = r.metrics ?? {};
     const rate = state === 'running' ? r.steps_per_second : 0;
@@ -183,6 +195,7 @@ export class RunView {
     this.fact('Started', ago(r.started), moment(r.started));
     this.fact('Parameters', r.parameters ? count(r.parameters) : '–', `${r.preset}, seed ${r.seed}`);
     this.fact('Disk', bytes(r.disk), r.was ? `its folder was renamed; it began as ${r.was}` : '');
+    this.magnitudes.show(r);
     this.workers.show(r);
     this.faults.show(r);
     if (this.ended === false && r.state !== 'running') get(runPath(this.name)).then((d) => this.fillRest(d), () => {});
@@ -208,7 +221,9 @@ export class RunView {
     const words = d.command?.[0] === 'train' ? d.command : ['train', d.preset, ...d.overrides]; // the same bits on one machine
     const command = ['switchyard', ...words].map(quote).join(' ');
     const versions = Object.entries(d.versions ?? {}).map(([k, v]) => `${k} ${v}`).join(' · ');
-    this.figured.replaceChildren(...(d.figures.length ? [this.figures(d)] : []));
+    this.pictures?.close();
+    this.pictures = d.figures.length ? figures(this.name, d.figures) : undefined;
+    this.figured.replaceChildren(...(this.pictures ? [this.pictures.node] : []));
     this.rest.replaceChildren(
       downloads(this.name, d.files), logTail(this.name, this.stop.signal),
       el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Reproduce'), copyButton(() => command)),
@@ -219,22 +234,10 @@ export class RunView {
     this.measured.replaceChildren(...(tables ? [tables] : []));
   }
 
-  figures(d) {
-    const stems = new Map();
-    for (const f of d.figures) {
-      const stem = f.replace(/\.\w+$/, '');
-      if (!stems.has(stem) || f.endsWith('.png')) stems.set(stem, f);
-    }
-    const pictures = [...stems.values()].map((file) => {
-      const img = el('img', { alt: `Figure ${file}`, loading: 'lazy' });
-      const link = el('a', { class: 'figure', target: '_blank', title: file, rel: 'noopener' }, img);
-      blob(runPath(this.name, `/figures/${encodeURIComponent(file)}`)).then((url) => {
-        (this.pictures ??= []).push(url);
-        img.src = link.href = url;
-      }, () => link.replaceChildren(`${file} cannot be shown`));
-      return link;
-    });
-    return el('section', { class: 'panel' }, el('header', {}, el('h2', {}, 'Figures of the evaluation')), ...pictures);
+  // recolour draws in other colours.
+  recolour() {
+    this.group.draw();
+    this.pictures?.draw();
   }
 
   key(e) {

@@ -18,13 +18,18 @@ export class Store {
   async load(range = null, most = points) {
     const query = new URLSearchParams({ points: most });
     if (range) { query.set('from', Math.max(0, Math.floor(range[0]))); query.set('to', Math.ceil(range[1])); }
-    const s = await get(runPath(this.name, `/metrics?${query}`));
+    this.take(await get(runPath(this.name, `/metrics?${query}`)));
+    this.range = range;
+  }
+
+  // take takes what the server sent. The run began at the time start, unless that is not known.
+  take(s, start = undefined) {
     this.splits = s.splits;
     this.width = s.width;
-    this.range = range;
     this.position = s.position;
     const first = Object.values(s.splits).map((split) => split.time[0]).filter(Number.isFinite);
-    if (first.length) this.start = Math.min(this.start ?? Infinity, ...first);
+    if (start !== undefined) this.start = start;
+    else if (first.length) this.start = Math.min(this.start ?? Infinity, ...first);
   }
 
   // back drops what is after a step: the run went back to a checkpoint.

@@ -1,5 +1,5 @@
-// The charts of a sweep: each takes the model of the view and returns an element. They are plain SVG, drawn anew when
-// something changes, so that the file works from a disk without a server.
+// The charts of a sweep, and those of them that the table of runs has too: each takes a model of what is drawn and returns
+// an element. They are plain SVG, drawn anew when something changes, so that the file works from a disk without a server.
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -21,7 +21,7 @@ function short(v) {
   if (v === null || v === undefined || !Number.isFinite(v)) return '–';
   const a = Math.abs(v);
   if (Number.isInteger(v) && a < 1e6) return String(v).replace('-', '−');
-  if (a !== 0 && (a < 1e-3 || a >= 1e6)) return v.toExponential(1).replace('e+', 'e').replaceAll('-', '−');
+  if (a !== 0 && (a < 1e-4 || a >= 1e6)) return v.toExponential(1).replace('.0e', 'e').replace('e+', 'e').replaceAll('-', '−');
   return Number(v.toPrecision(4)).toString().replace('-', '−');
 }
 
@@ -68,13 +68,29 @@ function ticks([low, high], most, log = false) {
   return list;
 }
 
+// numberAxis places what has a number, of(t), over a range of pixels; what has none has no place. invert turns a place into
+// a number.
+function numberAxis(key, given, of, range, log = false) {
+  const place = scale(given, range, log);
+  const at = (t) => { const v = of(t); return v === undefined || v === null ? undefined : place(v); };
+  return { key, at, invert: place.invert, ticks: (n) => ticks(given, n, log).map((v) => [v, place(v)]) };
+}
+
+// choiceAxis places what has one of some values. within are the values between two places.
+function choiceAxis(key, values, of, range) {
+  const place = (i) => range[0] + (i + 0.5) / values.length * (range[1] - range[0]);
+  const at = (t) => { const i = values.indexOf(of(t)); return i < 0 ? undefined : place(i); };
+  return { key, at, within: (low, high) => values.filter((_, i) => place(i) >= low && place(i) <= high),
+    ticks: (n) => values.map((v, i) => [v, place(i)]).filter((_, i) => i % Math.ceil(values.length / Math.max(n, 6)) === 0) };
+}
+
 // frame is an SVG with axes.
 function frame(w, h, x, y, xs, ys, xText, yText) {
   const svg = node('svg', { viewBox: `0 0 ${w} ${h}`, width: w, height: h, role: 'img' });
   const left = x[0], right = x[1], bottom = y[0], top = y[1];
   for (const [v, at] of ys) svg.append(
     node('line', { x1: left, x2: right, y1: at, y2: at, class: 'grid' }),
-    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end' }, short(v)));
+    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end' }, typeof v === 'string' ? v : short(v)));
   for (const [v, at] of xs) svg.append(node('text', { x: at, y: bottom + 15, class: 'tick', 'text-anchor': 'middle' }, typeof v === 'string' ? v : short(v)));
   svg.append(node('line', { x1: left, x2: right, y1: bottom, y2: bottom, class: 'axis' }));
   if (xText) svg.append(node('text', { x: right, y: bottom + 30, class: 'label', 'text-anchor': 'end' }, xText));
@@ -106,17 +122,21 @@ function historyChart(m, w) {
   return svg;
 }
 
+// scatterChart shows a point for each of a list on two axes, and a line through the places of a front.
+function scatterChart(m, list, x, y, w, h, texts, front = []) {
+  const svg = frame(w, h, [54, w - 14], [h - 40, 22], x.ticks(5), y.ticks(5), ...texts);
+  if (front.length > 1) svg.append(node('path', { d: `M${front.map((t) => `${x.at(t)},${y.at(t)}`).join('L')}`, class: 'best' }));
+  for (const t of list) if (x.at(t) !== undefined && y.at(t) !== undefined) svg.append(dot(m, t, x.at(t), y.at(t)));
+  return svg;
+}
+
 // frontChart shows two metrics against each other, and the Pareto front.
 function frontChart(m, w) {
-  const [a, b] = m.report.metrics, list = m.shown.filter((t) => t.score?.length > 1);
+  const [a, b] = m.report.metrics, list = m.shown.filter((t) => t.score?.length > 1), h = 260;
   if (!b || !list.length) return null;
-  const h = 260, xr = tame(list.map((t) => t.score[0])), yr = tame(list.map((t) => t.score[1]));
-  const x = scale(xr, [54, w - 14]), y = scale(yr, [h - 40, 22]);
-  const svg = frame(w, h, [54, w - 14], [h - 40, 22], ticks(xr, 5).map((v) => [v, x(v)]), ticks(yr, 5).map((v) => [v, y(v)]), `${a.name} (${a.goal})`, `${b.name} (${b.goal})`);
+  const axis = (i, range) => numberAxis(m.report.metrics[i].name, tame(list.map((t) => t.score[i])), (t) => t.score?.[i], range);
   const front = list.filter((t) => m.best.has(t.trial)).sort((p, q) => p.score[0] - q.score[0]);
-  if (front.length > 1) svg.append(node('path', { d: `M${front.map((t) => `${x(t.score[0])},${y(t.score[1])}`).join('L')}`, class: 'best' }));
-  for (const t of list) svg.append(dot(m, t, x(t.score[0]), y(t.score[1])));
-  return svg;
+  return scatterChart(m, list, axis(0, [54, w - 14]), axis(1, [h - 40, 22]), w, h, [`${a.name} (${a.goal})`, `${b.name} (${b.goal})`], front);
 }
 
 // importanceChart shows how much each parameter matters, with its standard error.
@@ -187,7 +207,7 @@ function flowChart(m, w) {
   ['complete', 'on', 'pruned', 'diverged', 'waiting'].forEach((kind, i) => {
     const left = 8 + (narrow ? i % 3 : i) * 88, y = top + room + (narrow && i > 2 ? 28 : 12);
     key.append(node('rect', { x: left, y, width: 9, height: 9, class: `flow ${kind}` }),
-      node('text', { x: left + 12, y: y + 8, class: 'tick' }, { on: 'goes on', diverged: 'lost' }[kind] ?? kind));
+      node('text', { x: left + 12, y: y + 8, class: 'tick' }, { on: 'continues', diverged: 'lost' }[kind] ?? kind));
   });
   svg.append(key);
   return svg;

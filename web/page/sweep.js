@@ -90,24 +90,15 @@ class SweepView {
 
   // axis is the axis of a parameter over a range of pixels. A trial without the parameter has no place on it.
   axis(p, range) {
-    if (p.values) {
-      const at = (i) => range[0] + (i + 0.5) / p.values.length * (range[1] - range[0]);
-      return {
-        key: p.key, at: (t) => { const i = p.values.indexOf(t.settings[p.key]); return i < 0 ? undefined : at(i); },
-        ticks: (n) => p.values.map((v, i) => [v, at(i)]).filter((_, i) => i % Math.ceil(p.values.length / Math.max(n, 6)) === 0),
-      };
-    }
+    if (p.values) return choiceAxis(p.key, p.values, (t) => t.settings[p.key], range);
+    const of = (t) => (t.settings[p.key] === undefined ? undefined : Number(t.settings[p.key]));
     const given = p.max > p.min ? [p.min, p.max] : extent(this.trials.map((t) => Number(t.settings[p.key])));
-    const place = scale(given, range, p.log && given[0] > 0);
-    return {
-      key: p.key, at: (t) => (t.settings[p.key] === undefined ? undefined : place(Number(t.settings[p.key]))),
-      ticks: (n) => ticks(given, n, p.log && given[0] > 0).map((v) => [v, place(v)]),
-    };
+    return numberAxis(p.key, given, of, range, p.log && given[0] > 0);
   }
 
   metricAxis(q, i, range) {
-    const of = tame(this.trials.map((t) => t.score?.[i]).filter((v) => v !== undefined)), place = scale(of, range);
-    return { key: q.name, at: (t) => (t.score?.[i] === undefined ? undefined : place(t.score[i])), ticks: (n) => ticks(of, n).map((v) => [v, place(v)]) };
+    const of = (t) => t.score?.[i];
+    return numberAxis(q.name, tame(this.trials.map(of).filter((v) => v !== undefined)), of, range);
   }
 
   // axes are those of all parameters and metrics, from 0 to 1.
@@ -192,11 +183,11 @@ class SweepView {
       if (chart) slices.append(chart);
     }
     this.charts.replaceChildren(...[
-      panel('Best so far', historyChart(this, half), 'A line for trials that were trained to the end; a point for every trial, where it stopped.'),
+      panel('Best so far', historyChart(this, half), 'A line for each trial that finished, and a point where each trial stopped.'),
       panel('What matters', importanceChart(this, half), 'Permutation in a random forest; the whisker is the standard error over its trees.'),
       panel('Rungs', flowChart(this, half), null),
       panel('Pareto front', frontChart(this, half), null),
-      panel('All settings together', parallelChart(this, w - 34), 'Drag on an axis to keep a range, click it to drop the range; the foot of an axis holds trials without that key.', true),
+      panel('All settings together', parallelChart(this, w - 34), 'Drag on an axis to filter to a range; click the axis to clear it. Trials without the key are at the bottom of its axis.', true),
       slices.childElementCount ? panel('One setting at a time', slices, null, true) : null,
     ].filter(Boolean));
   }

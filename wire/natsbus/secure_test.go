@@ -210,7 +210,7 @@ func TestConnect_RefusedUntilPutRight(t *testing.T) {
 		t.Errorf("trouble is %q", got)
 	}
 	anonymous, toldToo := talker(t, Config{URL: "nats://" + address})
-	toldToo.hear(t, "wants an nkey")
+	toldToo.hear(t, "requires an nkey")
 	port := s.Addr().(*net.TCPAddr).Port
 	stop(s)
 	secured(t, &server.Options{Port: port, Nkeys: allowed(public, ">")})

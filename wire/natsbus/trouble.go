@@ -100,7 +100,7 @@ func (b *Bus) diagnose(err error) (what, remedy string) {
 	switch {
 	case strings.Contains(text, "authorization violation"), strings.Contains(text, "authentication"):
 		if b.identity == "" {
-			return "the broker wants an nkey", "give the file of one that it knows: --nkey FILE"
+			return "the broker requires an nkey", "give the file of one that it knows: --nkey FILE"
 		}
 		return "the broker does not accept this nkey", "let it load the users that belong to this key, or give the file " +
 			"of another: " + b.identity

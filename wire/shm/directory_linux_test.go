@@ -26,7 +26,7 @@ func temporary(t *testing.T) string {
 	return dir
 }
 
-func opened(t *testing.T, d Directory, secrets ...uint64) *lobby {
+func opened(t *testing.T, d Directory, secrets ...uint64) *server {
 	t.Helper()
 	l, err := d.Open(1<<16, 1<<16)
 	if err != nil {
@@ -34,7 +34,7 @@ func opened(t *testing.T, d Directory, secrets ...uint64) *lobby {
 	}
 	t.Cleanup(func() { l.Close() })
 	l.Expect(secrets)
-	return l.(*lobby)
+	return l.(*server)
 }
 
 func memoryOf(t *testing.T, size int) *memory {
@@ -215,7 +215,7 @@ func TestAdopt_Size(t *testing.T) {
 }
 
 // stranger says something at a place, is answered nothing, and is hung up on.
-func stranger(t *testing.T, d Directory, l *lobby, say func(conn *net.UnixConn)) {
+func stranger(t *testing.T, d Directory, l *server, say func(conn *net.UnixConn)) {
 	t.Helper()
 	path, err := d.socket(l.place)
 	if err != nil {
@@ -234,9 +234,9 @@ func stranger(t *testing.T, d Directory, l *lobby, say func(conn *net.UnixConn))
 	}
 }
 
-// Whatever a stranger says, with or without descriptors, he is answered nothing and is no guest; who is expected comes in
+// Whatever a stranger says, with or without descriptors, he is answered nothing and is no client; who is expected comes in
 // all the while.
-func TestLobby_Strangers(t *testing.T) {
+func TestServer_Strangers(t *testing.T) {
 	const secret = 7
 	d := Directory(temporary(t))
 	l := opened(t, d, secret)
@@ -272,7 +272,7 @@ func TestLobby_Strangers(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 		})
-		if l.Guest(secret) != nil {
+		if l.Client(secret) != nil {
 			t.Fatalf("%s: let in", what)
 		}
 	}
@@ -285,8 +285,8 @@ func TestLobby_Strangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer link.Close()
-	if l.Guest(secret) == nil {
-		t.Error("who is expected is no guest")
+	if l.Client(secret) == nil {
+		t.Error("who is expected is no client")
 	}
 }
 
@@ -314,7 +314,7 @@ func descriptors(t *testing.T) int {
 // of either's.
 func TestJoin_BetweenTheTwo(t *testing.T) {
 	const secret = 7
-	for _, forge := range []string{"neither", "guest", "owner"} {
+	for _, forge := range []string{"neither", "client", "owner"} {
 		t.Run(forge, func(t *testing.T) {
 			inside := Directory(temporary(t))
 			l := opened(t, inside, secret)
@@ -344,15 +344,15 @@ func TestJoin_BetweenTheTwo(t *testing.T) {
 			if err == nil {
 				link.Close()
 			}
-			if forge == "guest" && l.Guest(secret) != nil {
-				t.Error("the forged memory is a guest's")
+			if forge == "client" && l.Client(secret) != nil {
+				t.Error("the forged memory is a client's")
 			}
 		})
 	}
 }
 
-// pass passes on what a guest and the owner of a place say, with other memory in the place of one's.
-func pass(listener *net.UnixListener, to Directory, place string, guest, owner *memory, forge string) {
+// pass passes on what a client and the owner of a place say, with other memory in the place of one's.
+func pass(listener *net.UnixListener, to Directory, place string, client, owner *memory, forge string) {
 	in, err := listener.AcceptUnix()
 	if err != nil {
 		return
@@ -377,7 +377,7 @@ func pass(listener *net.UnixListener, to Directory, place string, guest, owner *
 		}
 		return send(to, data, other) == nil
 	}
-	if swap(in, out, helloLength, guest, forge == "guest") {
+	if swap(in, out, helloLength, client, forge == "client") {
 		swap(out, in, helloLength-8-nonceLength, owner, forge == "owner")
 	}
 }
@@ -454,8 +454,8 @@ func TestDirectory_Sweeps(t *testing.T) {
 	}
 }
 
-// A guest that is gone is still read as he was: nothing waits for him, and nothing fails.
-func TestLobby_GuestWhoIsGone(t *testing.T) {
+// A client that is gone is still read as he was: nothing waits for him, and nothing fails.
+func TestServer_ClientThatIsGone(t *testing.T) {
 	d := Directory(temporary(t))
 	l := opened(t, d, 7)
 	link, err := d.Join(t.Context(), l.place, 7, 100)
@@ -469,7 +469,7 @@ func TestLobby_GuestWhoIsGone(t *testing.T) {
 		t.Error(err)
 	}
 	got := make([]byte, 1)
-	if _, err := l.Guest(7).ReadAt(got, 5); err != nil || got[0] != 9 {
+	if _, err := l.Client(7).ReadAt(got, 5); err != nil || got[0] != 9 {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := link.WriteAt([]byte{9}, 5); !errors.Is(err, ErrRoom) {
@@ -484,21 +484,21 @@ func TestLobby_GuestWhoIsGone(t *testing.T) {
 func TestProve_EachPart(t *testing.T) {
 	const place, other = "0123456789abcdef", "0123456789abcdee"
 	id := identity{1, 2, [tokenLength]byte{3}}
-	sound := prove(guestSide, place, 7, [nonceLength]byte{4}, id)
+	sound := prove(clientSide, place, 7, [nonceLength]byte{4}, id)
 	for what, proof := range map[string][32]byte{
 		"side":   prove(ownerSide, place, 7, [nonceLength]byte{4}, id),
-		"place":  prove(guestSide, other, 7, [nonceLength]byte{4}, id),
-		"secret": prove(guestSide, place, 8, [nonceLength]byte{4}, id),
-		"nonce":  prove(guestSide, place, 7, [nonceLength]byte{5}, id),
-		"device": prove(guestSide, place, 7, [nonceLength]byte{4}, identity{2, 2, id.token}),
-		"inode":  prove(guestSide, place, 7, [nonceLength]byte{4}, identity{1, 1, id.token}),
-		"token":  prove(guestSide, place, 7, [nonceLength]byte{4}, identity{1, 2, [tokenLength]byte{2}}),
+		"place":  prove(clientSide, other, 7, [nonceLength]byte{4}, id),
+		"secret": prove(clientSide, place, 8, [nonceLength]byte{4}, id),
+		"nonce":  prove(clientSide, place, 7, [nonceLength]byte{5}, id),
+		"device": prove(clientSide, place, 7, [nonceLength]byte{4}, identity{2, 2, id.token}),
+		"inode":  prove(clientSide, place, 7, [nonceLength]byte{4}, identity{1, 1, id.token}),
+		"token":  prove(clientSide, place, 7, [nonceLength]byte{4}, identity{1, 2, [tokenLength]byte{2}}),
 	} {
 		if proof == sound {
 			t.Errorf("with another %s it is the same", what)
 		}
 	}
-	if err := proven(sound[:], guestSide, place, 7, [nonceLength]byte{4}, id); err != nil {
+	if err := proven(sound[:], clientSide, place, 7, [nonceLength]byte{4}, id); err != nil {
 		t.Error(err)
 	}
 }
@@ -515,7 +515,7 @@ func FuzzDecodeHello(f *testing.F) {
 		if err == nil && string(h.encode()) != string(data) {
 			t.Errorf("got %x, want %x", h.encode(), data)
 		}
-		if err == nil && proven(h.proof[:], guestSide, "0123456789abcdef", 7, h.nonce, identity{}) == nil {
+		if err == nil && proven(h.proof[:], clientSide, "0123456789abcdef", 7, h.nonce, identity{}) == nil {
 			t.Errorf("%x proves something", data)
 		}
 	})

@@ -5,7 +5,7 @@ package shm
 import "context"
 
 // Open implements Host.
-func (Directory) Open(int, int) (Lobby, error) { return nil, ErrUnsupported }
+func (Directory) Open(int, int) (Server, error) { return nil, ErrUnsupported }
 
 // Join implements Host.
 func (Directory) Join(context.Context, string, uint64, int) (Link, error) {

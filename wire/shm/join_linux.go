@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostOfOwner is the largest memory of the owner of a place, which a guest trusts as far as he obeys him.
+// mostOfOwner is the largest memory of the owner of a place, which a client trusts as far as he obeys him.
 const mostOfOwner = 1 << 40
 
-// link is what a guest of a place in a folder has.
+// link is what a client of a place in a folder has.
 type link struct {
 	*memory
 	owner *theirs
@@ -49,7 +49,7 @@ func (d Directory) Join(ctx context.Context, place string, secret uint64, size i
 	return &link{own, owner}, nil
 }
 
-// greet proves who the guest is, and lets the owner of the place do the same.
+// greet proves who the client is, and lets the owner of the place do the same.
 func greet(conn *net.UnixConn, place string, secret uint64, own *memory) (*theirs, error) {
 	h := newHello(place, secret, own.identity)
 	if err := send(conn, h.encode(), own); err != nil {

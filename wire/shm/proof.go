@@ -9,12 +9,12 @@ import (
 	"fmt"
 )
 
-// What a guest and the owner of a place say to each other, each once, with the descriptor of their memory beside it:
+// What a client and the owner of a place say to each other, each once, with the descriptor of their memory beside it:
 //
-//	guest   mark of the secret (8 bytes), nonce (32), proof (32)
+//	client   mark of the secret (8 bytes), nonce (32), proof (32)
 //	owner   proof (32)
 //
-// A proof is the HMAC-SHA256, with the secret, of who speaks, the name of the place, the guest's nonce, and of the
+// A proof is the HMAC-SHA256, with the secret, of who speaks, the name of the place, the client's nonce, and of the
 // memory: its file, and the token that is read in it. So it is good for one side, one place and one file, and cannot be
 // used again.
 const (
@@ -25,8 +25,8 @@ const (
 
 // The sides of a meeting.
 const (
-	guestSide = "switchyard guest"
-	ownerSide = "switchyard owner"
+	clientSide = "switchyard guest"
+	ownerSide  = "switchyard owner"
 )
 
 // identity says which file a memory is.
@@ -35,7 +35,7 @@ type identity struct {
 	token         [tokenLength]byte // read in it
 }
 
-// hello is what a guest says.
+// hello is what a client says.
 type hello struct {
 	mark  uint64
 	nonce [nonceLength]byte
@@ -46,7 +46,7 @@ type hello struct {
 func newHello(place string, secret uint64, memory identity) hello {
 	h := hello{mark: markOf(secret)}
 	rand.Read(h.nonce[:])
-	h.proof = prove(guestSide, place, secret, h.nonce, memory)
+	h.proof = prove(clientSide, place, secret, h.nonce, memory)
 	return h
 }
 

@@ -10,30 +10,30 @@ import (
 
 // Host opens and finds places.
 type Host interface {
-	// Open opens a place, with memory of that many bytes, for guests with memory of so many at most.
-	Open(size, guest int) (Lobby, error)
+	// Open opens a place, with memory of that many bytes, for clients with memory of so many at most.
+	Open(size, client int) (Server, error)
 	// Join goes to the place of that name, with the secret by which it is expected there, and brings memory of that many
 	// bytes. It returns when both have read what the other wrote, or soon with an error.
 	Join(ctx context.Context, place string, secret uint64, size int) (Link, error)
 }
 
-// Lobby is a place that is open. It may be used by several goroutines.
-type Lobby interface {
+// Server is a place that is open. It may be used by several goroutines.
+type Server interface {
 	// Place is its name.
 	Place() string
-	// WriteAt writes to the memory of who opened it, which all guests can read.
+	// WriteAt writes to the memory of who opened it, which all clients can read.
 	io.WriterAt
-	// Expect lets in those with these secrets. Who is not among them is a guest no longer.
+	// Expect lets in those with these secrets. Who is not among them is a client no longer.
 	Expect(secrets []uint64)
-	// Guest is the memory of who has come with that secret; nil if nobody has.
-	Guest(secret uint64) io.ReaderAt
+	// Client is the memory of who has come with that secret; nil if nobody has.
+	Client(secret uint64) io.ReaderAt
 	// Close ends the place. It returns when all its goroutines have ended.
 	io.Closer
 }
 
-// Link is what a guest has.
+// Link is what a client has.
 type Link interface {
-	// WriteAt writes to the guest's memory.
+	// WriteAt writes to the client's memory.
 	io.WriterAt
 	// ReadAt reads the memory of who opened the place. Less than the whole comes with an error.
 	io.ReaderAt
@@ -48,7 +48,7 @@ var (
 	// ErrPlace is returned for what is no name of a place.
 	ErrPlace = errors.New("shm: no name of a place")
 	// ErrAbsent is returned by Join if nobody is at the place: it is on another host, or closed.
-	ErrAbsent = errors.New("shm: nobody is at this place")
+	ErrAbsent = errors.New("shm: no process listens in this folder")
 	// ErrProof is returned for who does not prove what he is.
 	ErrProof = errors.New("shm: no proof")
 	// ErrRoom is returned by WriteAt for what does not fit, or when there is no memory left.
@@ -66,5 +66,5 @@ func checkPlace(place string) error {
 	return nil
 }
 
-// MaxGuests bounds the guests of a place.
-const MaxGuests = 1024
+// MaxClients bounds the clients of a place.
+const MaxClients = 1024

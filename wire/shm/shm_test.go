@@ -53,7 +53,7 @@ func closed(t *testing.T, c interface{ Close() error }) {
 	}
 }
 
-func open(t *testing.T, h shm.Host, size int, secrets ...uint64) shm.Lobby {
+func open(t *testing.T, h shm.Host, size int, secrets ...uint64) shm.Server {
 	t.Helper()
 	l, err := h.Open(size, 1<<20)
 	if err != nil {
@@ -74,26 +74,26 @@ func join(t *testing.T, h shm.Host, place string, secret uint64, size int) shm.L
 	return l
 }
 
-// Each side reads what the other writes, anywhere in its memory, and guests do not read each other.
+// Each side reads what the other writes, anywhere in its memory, and clients do not read each other.
 func TestHost_EachReadsWhatTheOtherWrites(t *testing.T) {
 	const size = 1 << 20
 	for name, h := range hosts(t) {
 		t.Run(name, func(t *testing.T) {
-			lobby := open(t, h, size, 7, 8)
+			server := open(t, h, size, 7, 8)
 			links := map[uint64]shm.Link{}
 			for _, secret := range []uint64{7, 8} {
-				if lobby.Guest(secret) != nil {
-					t.Errorf("%d is a guest before it came", secret)
+				if server.Client(secret) != nil {
+					t.Errorf("%d is a client before it came", secret)
 				}
-				links[secret] = join(t, h, lobby.Place(), secret, size)
+				links[secret] = join(t, h, server.Place(), secret, size)
 			}
 			for _, at := range []int64{0, 1, 4095, 70_001, size - 3} {
 				for secret, link := range links {
 					write(t, link, []byte{1, byte(secret), byte(at)}, at)
 				}
-				write(t, lobby, []byte{2, 3, byte(at)}, at)
+				write(t, server, []byte{2, 3, byte(at)}, at)
 				for secret, link := range links {
-					read(t, lobby.Guest(secret), []byte{1, byte(secret), byte(at)}, at)
+					read(t, server.Client(secret), []byte{1, byte(secret), byte(at)}, at)
 					read(t, link, []byte{2, 3, byte(at)}, at)
 				}
 			}
@@ -126,10 +126,10 @@ func read(t *testing.T, from interface {
 func TestHost_Bounds(t *testing.T) {
 	for name, h := range hosts(t) {
 		t.Run(name, func(t *testing.T) {
-			lobby := open(t, h, 100, 7)
-			link := join(t, h, lobby.Place(), 7, 50)
+			server := open(t, h, 100, 7)
+			link := join(t, h, server.Place(), 7, 50)
 			for _, at := range []int64{-1, 91, 1 << 40, 1<<62 + 1, -1 << 62} {
-				if n, err := lobby.WriteAt(make([]byte, 10), at); n != 0 || !errors.Is(err, shm.ErrRoom) {
+				if n, err := server.WriteAt(make([]byte, 10), at); n != 0 || !errors.Is(err, shm.ErrRoom) {
 					t.Errorf("write at %d of 100: %d, %v", at, n, err)
 				}
 				if _, err := link.ReadAt(make([]byte, 10), at); err == nil {
@@ -140,7 +140,7 @@ func TestHost_Bounds(t *testing.T) {
 				if n, err := link.WriteAt(make([]byte, 10), at); n != 0 || !errors.Is(err, shm.ErrRoom) {
 					t.Errorf("write at %d of 50: %d, %v", at, n, err)
 				}
-				if _, err := lobby.Guest(7).ReadAt(make([]byte, 10), at); err == nil {
+				if _, err := server.Client(7).ReadAt(make([]byte, 10), at); err == nil {
 					t.Errorf("read at %d of 50: no error", at)
 				}
 			}
@@ -148,23 +148,23 @@ func TestHost_Bounds(t *testing.T) {
 	}
 }
 
-// Who does not know a secret that is expected is no guest; nor is who is not expected any more.
+// Who does not know a secret that is expected is no client; nor is who is not expected any more.
 func TestHost_Denied(t *testing.T) {
 	for name, h := range hosts(t) {
 		t.Run(name, func(t *testing.T) {
-			lobby, other := open(t, h, 100, 7), open(t, h, 100, 9)
+			server, other := open(t, h, 100, 7), open(t, h, 100, 9)
 			tries := map[string]struct {
 				place  string
 				secret uint64
 				want   error
 			}{
-				"another secret":        {lobby.Place(), 8, nil},
-				"secret of another run": {lobby.Place(), 9, nil},
+				"another secret":        {server.Place(), 8, nil},
+				"secret of another run": {server.Place(), 9, nil},
 				"no such place":         {"0123456789abcdef", 7, shm.ErrAbsent},
 			}
 			if name == "directory" {
 				for what, place := range map[string]string{
-					"path": "../" + lobby.Place(), "absolute": "/etc/passwd", "empty": "", "long": lobby.Place() + "0", "upper case": "0123456789ABCDEF",
+					"path": "../" + server.Place(), "absolute": "/etc/passwd", "empty": "", "long": server.Place() + "0", "upper case": "0123456789ABCDEF",
 				} {
 					tries[what] = struct {
 						place  string
@@ -180,20 +180,20 @@ func TestHost_Denied(t *testing.T) {
 				}
 			}
 			for _, secret := range []uint64{7, 8, 9} {
-				if lobby.Guest(secret) != nil {
-					t.Errorf("%d is a guest", secret)
+				if server.Client(secret) != nil {
+					t.Errorf("%d is a client", secret)
 				}
 			}
-			join(t, h, lobby.Place(), 7, 10)
+			join(t, h, server.Place(), 7, 10)
 			join(t, h, other.Place(), 9, 10)
-			if lobby.Guest(7) == nil {
-				t.Error("7 has come and is no guest")
+			if server.Client(7) == nil {
+				t.Error("7 has come and is no client")
 			}
-			lobby.Expect([]uint64{8})
-			if lobby.Guest(7) != nil {
-				t.Error("7 is a guest after it was expected")
+			server.Expect([]uint64{8})
+			if server.Client(7) != nil {
+				t.Error("7 is a client after it was expected")
 			}
-			if _, err := h.Join(t.Context(), lobby.Place(), 7, 10); err == nil {
+			if _, err := h.Join(t.Context(), server.Place(), 7, 10); err == nil {
 				t.Error("7 came in after it was expected")
 			}
 		})
@@ -204,29 +204,29 @@ func TestHost_Denied(t *testing.T) {
 func TestHost_Again(t *testing.T) {
 	for name, h := range hosts(t) {
 		t.Run(name, func(t *testing.T) {
-			lobby := open(t, h, 100, 7)
-			join(t, h, lobby.Place(), 7, 10)
-			before := lobby.Guest(7)
-			link := join(t, h, lobby.Place(), 7, 10)
+			server := open(t, h, 100, 7)
+			join(t, h, server.Place(), 7, 10)
+			before := server.Client(7)
+			link := join(t, h, server.Place(), 7, 10)
 			write(t, link, []byte{5}, 3)
-			read(t, lobby.Guest(7), []byte{5}, 3)
-			if lobby.Guest(7) == before {
+			read(t, server.Client(7), []byte{5}, 3)
+			if server.Client(7) == before {
 				t.Error("the memory is that of before")
 			}
 		})
 	}
 }
 
-// A guest who waits gives up when he is told to, and a place that closes does not wait for those who say nothing for ever.
+// A client who waits gives up when he is told to, and a place that closes does not wait for those who say nothing for ever.
 func TestDirectory_GivesUp(t *testing.T) {
 	if !supported(t) {
 		t.Skip("there is no memory to share")
 	}
 	dir := folder(t)
-	lobby := open(t, dir, 100, 7)
+	server := open(t, dir, 100, 7)
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	if _, err := dir.Join(ctx, lobby.Place(), 7, 10); !errors.Is(err, context.Canceled) {
+	if _, err := dir.Join(ctx, server.Place(), 7, 10); !errors.Is(err, context.Canceled) {
 		t.Errorf("joined after the end: %v", err)
 	}
 }

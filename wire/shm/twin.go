@@ -10,7 +10,7 @@ import (
 // Twin is memory within one process, for tests and simulations: all that are given the same Twin are on one host.
 type Twin struct {
 	mu      sync.Mutex
-	lobbies map[string]*twinLobby
+	lobbies map[string]*twinServer
 	// fault decides what becomes of a read; see NewTwin.
 	fault func(data []byte) error
 }
@@ -18,14 +18,14 @@ type Twin struct {
 // NewTwin returns a host. If fault is not nil it is called for each read, by one goroutine at a time, with what was
 // read, which it may change. The read fails with its error.
 func NewTwin(fault func(data []byte) error) *Twin {
-	return &Twin{lobbies: make(map[string]*twinLobby), fault: fault}
+	return &Twin{lobbies: make(map[string]*twinServer), fault: fault}
 }
 
 var _ Host = (*Twin)(nil)
 
 // Open implements Host.
-func (t *Twin) Open(size, _ int) (Lobby, error) {
-	l := &twinLobby{
+func (t *Twin) Open(size, _ int) (Server, error) {
+	l := &twinServer{
 		twin: t, place: newPlace(), own: &twinMemory{twin: t, bytes: make([]byte, size)},
 		expected: make(map[uint64]*twinMemory),
 	}
@@ -46,9 +46,9 @@ func (t *Twin) Join(_ context.Context, place string, secret uint64, size int) (L
 	if _, ok := l.expected[secret]; !ok {
 		return nil, fmt.Errorf("%w: not expected", ErrProof)
 	}
-	guest := &twinMemory{twin: t, bytes: make([]byte, size)}
-	l.expected[secret] = guest
-	return &twinLink{WriterAt: guest, ReaderAt: l.own}, nil
+	client := &twinMemory{twin: t, bytes: make([]byte, size)}
+	l.expected[secret] = client
+	return &twinLink{WriterAt: client, ReaderAt: l.own}, nil
 }
 
 // twinMemory is the memory of one side.
@@ -83,33 +83,33 @@ func (m *twinMemory) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// twinLobby is a place.
-type twinLobby struct {
+// twinServer is a place.
+type twinServer struct {
 	twin     *Twin
 	place    string
 	own      *twinMemory
 	expected map[uint64]*twinMemory // by secret; guarded by twin.mu
 }
 
-// Place implements Lobby.
-func (l *twinLobby) Place() string { return l.place }
+// Place implements Server.
+func (l *twinServer) Place() string { return l.place }
 
-// WriteAt implements Lobby.
-func (l *twinLobby) WriteAt(p []byte, at int64) (int, error) { return l.own.WriteAt(p, at) }
+// WriteAt implements Server.
+func (l *twinServer) WriteAt(p []byte, at int64) (int, error) { return l.own.WriteAt(p, at) }
 
-// Expect implements Lobby.
-func (l *twinLobby) Expect(secrets []uint64) {
+// Expect implements Server.
+func (l *twinServer) Expect(secrets []uint64) {
 	l.twin.mu.Lock()
 	defer l.twin.mu.Unlock()
 	expected := make(map[uint64]*twinMemory, len(secrets))
-	for _, s := range secrets[:min(len(secrets), MaxGuests)] {
+	for _, s := range secrets[:min(len(secrets), MaxClients)] {
 		expected[s] = l.expected[s]
 	}
 	l.expected = expected
 }
 
-// Guest implements Lobby.
-func (l *twinLobby) Guest(secret uint64) io.ReaderAt {
+// Client implements Server.
+func (l *twinServer) Client(secret uint64) io.ReaderAt {
 	l.twin.mu.Lock()
 	defer l.twin.mu.Unlock()
 	if m := l.expected[secret]; m != nil {
@@ -118,15 +118,15 @@ func (l *twinLobby) Guest(secret uint64) io.ReaderAt {
 	return nil
 }
 
-// Close implements Lobby.
-func (l *twinLobby) Close() error {
+// Close implements Server.
+func (l *twinServer) Close() error {
 	l.twin.mu.Lock()
 	defer l.twin.mu.Unlock()
 	delete(l.twin.lobbies, l.place)
 	return nil
 }
 
-// twinLink is what a guest has.
+// twinLink is what a client has.
 type twinLink struct {
 	io.WriterAt
 	io.ReaderAt

@@ -14,5 +14,8 @@ for part in gemm vector; do
 	mv "$out/${part}_amd64.s" "$out/${part}_stubs_amd64.go" ..
 done
 
+go run ./dispatch -out "$out"
+mv "$out"/dispatch_*.go ..
+
 go run ./neon -out "$out"
 mv "$out"/*_arm64.s "$out"/*_arm64.go ..

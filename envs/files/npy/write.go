@@ -81,13 +81,16 @@ func WriteInts(w io.Writer, data []int64) error {
 	return err
 }
 
-// WriteStrings writes a whole array of one dimension: header and data.
-func WriteStrings(w io.Writer, data []string) error {
+// WriteStrings writes a whole array: header and data. Without a shape it has one dimension.
+func WriteStrings(w io.Writer, data []string, shape ...int) error {
+	if len(shape) == 0 {
+		shape = []int{len(data)}
+	}
 	width := 1
 	for _, s := range data {
 		width = max(width, utf8.RuneCountInString(s))
 	}
-	if err := WriteHeader(w, TextArray(width), []int{len(data)}); err != nil {
+	if err := WriteHeader(w, TextArray(width), shape); err != nil {
 		return err
 	}
 	buffer := make([]byte, 0, 4*width*len(data))

@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/trained"
+)
+
+// dataBodies is what `data info --bodies` finds.
+type dataBodies struct {
+	Bodies  []dataBody `json:"bodies"`
+	Sure    float64    `json:"sure"`
+	Setting string     `json:"setting,omitempty"` // model.bodies=…
+	Links   []dataLink `json:"links"`
+	Between *dataLink  `json:"between,omitempty"` // the strongest that does not count
+}
+
+type dataBody struct {
+	Channels []string `json:"channels"`
+	Controls []string `json:"controls,omitempty"`
+}
+
+type dataLink struct {
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	Gain   float64 `json:"gain"`
+	Z      float64 `json:"z"`
+	Linear bool    `json:"linear"`
+}
+
+// divided finds bodies among the channels of a data set.
+func divided(d *files.Dataset) (*dataBodies, error) {
+	found, err := eval.Divide(d)
+	if err != nil {
+		return nil, dataFault(err)
+	}
+	_, columns := trained.RecordingsOf(d)
+	return named(found, columns), nil
+}
+
+// named is a division with the names of columns.
+func named(d eval.Division, c trained.Columns) *dataBodies {
+	y := &dataBodies{Sure: d.Sure, Links: []dataLink{}}
+	if d.Setting != "" {
+		y.Setting = "model.bodies=" + d.Setting
+	}
+	of := func(names []string, places []int) (list []string) {
+		for _, p := range places {
+			list = append(list, names[p])
+		}
+		return list
+	}
+	for _, b := range d.Bodies {
+		y.Bodies = append(y.Bodies, dataBody{of(c.Observations, b.Channels), of(c.Controls, b.Controls)})
+	}
+	all := append(append([]string{}, c.Observations...), c.Controls...)
+	link := func(l eval.Link) dataLink {
+		return dataLink{From: all[l.From], To: c.Observations[l.To], Gain: l.Gain, Z: l.Z, Linear: !l.Curved}
+	}
+	for _, l := range d.Links {
+		y.Links = append(y.Links, link(l))
+	}
+	if d.Between.Gain > 0 {
+		l := link(d.Between)
+		y.Between = &l
+	}
+	return y
+}
+
+func (a *app) showBodies(y *dataBodies) error {
+	if y == nil {
+		return nil
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	table := terminal.NewTable("body", "channels", "controls").Left(1).Left(2)
+	for i, b := range y.Bodies {
+		table.Row(fmt.Sprint(i+1), strings.Join(b.Channels, " "), strings.Join(b.Controls, " "))
+	}
+	if _, err := table.WriteTo(a.out); err != nil {
+		return err
+	}
+	links := terminal.NewTable("from", "to", "saves %", "standard errors", "").Left(0).Left(1).Left(4)
+	row := func(l dataLink, note string) {
+		if !l.Linear {
+			note = strings.TrimPrefix(note+", depends on the state", ", ")
+		}
+		links.Row(l.From, l.To, fmt.Sprintf("%.2f", 100*l.Gain), fmt.Sprintf("%.1f", l.Z), note)
+	}
+	for _, l := range y.Links {
+		row(l, "")
+	}
+	if y.Between != nil {
+		row(*y.Between, "does not count")
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	if _, err := links.WriteTo(a.out); err != nil {
+		return err
+	}
+	return a.printf("\n%s\n", y.verdict())
+}
+
+// verdict says what the division is good for.
+func (y *dataBodies) verdict() string {
+	sure := fmt.Sprintf("%.0f %% of 200 resampled data sets give the same division.", 100*y.Sure)
+	switch {
+	case len(y.Bodies) == 1:
+		return "All channels belong to one body. " + sure
+	case y.Setting == "":
+		return fmt.Sprintf("%d groups of different sizes: model.bodies needs bodies with equal numbers of channels and "+
+			"controls. %s", len(y.Bodies), sure)
+	}
+	return fmt.Sprintf("%d bodies. %s\nTrain with  %s", len(y.Bodies), sure, y.Setting)
+}

@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"errors"
+	"net"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// trainFlags are the flags that train and resume share.
+type trainFlags struct {
+	workers, slots int
+	listen, keys   string
+	join           clusterFlags
+	share          memoryFlag
+	events         bool
+	page           webFlags // of this training; its address is empty unless it is asked for
+	url            string   // of the page, when it is there
+}
+
+func (f *trainFlags) add(c *cobra.Command, cores int) {
+	c.Flags().IntVar(&f.workers, "workers", cores, "workers in this process; changes speed, never results")
+	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at a time")
+	c.Flags().StringVar(&f.listen, "listen", "", "address at which the embedded broker accepts outside workers, e.g. "+
+		"127.0.0.1:4222 (default: none)")
+	c.Flags().StringVar(&f.keys, "keys", "", "folder of keys that outside workers must use (default: none; anyone "+
+		"may do anything)")
+	f.share.add(c)
+	f.join.add(c, "form a cluster of the embedded broker and other servers: address for their routes")
+}
+
+// addPage adds the flags of the page of a training.
+func (f *trainFlags) addPage(c *cobra.Command) {
+	addEvents(c, &f.events)
+	c.Flags().StringVar(&f.page.listen, "web", "", "address of a web page that shows the run, e.g. 127.0.0.1:8080 "+
+		"(default: none)")
+	f.page.addToken(c)
+	c.Flags().SetNormalizeFunc(formerNames)
+}
+
+// formerNames accepts the name that --web of train and resume had in earlier releases.
+func formerNames(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	if name == "listen-http" {
+		name = "web"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// addEvents adds the flag that turns event files off.
+func addEvents(c *cobra.Command, to *bool) {
+	c.Flags().BoolVar(to, "tensorboard", true, "write event files into tb in the run's folder during training")
+}
+
+func (f *trainFlags) check() error {
+	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
+		return config.Usagef("%s with %s: at least one of each is required (0 workers only with --listen)",
+			terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
+	}
+	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
+		return err
+	}
+	if f.listen == "" && f.share.folder != "" {
+		return config.Usagef("--%s %s: no outside worker can join without --listen", memoryName, f.share.folder)
+	}
+	if f.listen == "" && f.join.listen != "" {
+		return config.Usagef("--cluster %s: no outside worker can join without --listen", f.join.listen)
+	}
+	if f.listen == "" && f.keys != "" {
+		return config.Usagef("--keys %s: no outside worker can join without --listen", f.keys)
+	}
+	if f.page.listen == "" && f.page.tokenFile != "" {
+		return config.Usagef("--web-token-file %s: has no effect without --web", f.page.tokenFile)
+	}
+	if f.listen == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return config.Hint(config.Usagef("--listen %s: %w", f.listen, err), "e.g. --listen 127.0.0.1:4222")
+	}
+	return nil
+}

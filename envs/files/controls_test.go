@@ -1,0 +1,56 @@
+package files
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPlan_JoinsByTimeAndID: rows of a plan belong to the recording and the step that they name; a step without a row, two
+// rows of a step, and a time between two steps are errors.
+func TestPlan_JoinsByTimeAndID(t *testing.T) {
+	t.Parallel()
+	const data = "t,y,u_force\n0.0,1,1\n0.1,2,1\n0.2,3,1\n"
+	times := episodeTimes(t, "data", data, Options{})
+	after := episodeTimes(t, "data", data, Options{ControlsAfter: true})
+	for _, test := range []struct {
+		text  string
+		times *Times
+		want  string // the first two rows, or an error
+	}{
+		{"t,u_force\n0.5,3\n0.4,2\n0.3,1\n", times, "[[1] [2]]"},
+		{"t;force\n0,3;1,5\n0,4;2,5\n", times, "row 1"},
+		{"force\n1\n2\n3\n", times, "[[1] [2]]"},
+		{"t,u_force\n0.1,7\n0.3,1\n0.4,2\n", times, "[[1] [2]]"},
+		{"t,u_force\n0.2,7\n0.3,1\n0.4,2\n", after, "[[7] [1]]"},
+		{"t,u_force\n0.0,3\n0.1,2\n", times, "it has no row for 0.3"},
+		{"t,u_force\n0.3,3\n0.35,2\n", times, "0.35 lies between two steps"},
+		{"t,u_force\n0.3,3\n0.3,2\n", times, "row 2: it has the same time as row 1"},
+		{"t,episode,force\n0.3,a,1\n0.3,b,3\n0.4,b,4\n0.4,a,2\n", times, "[[3] [4]]"},
+		{"episode,force\na,1\nb,3\nb,4\n", nil, "[[3] [4]]"},
+		{"episode,force\na,1\nb,3\n", nil, "it has no row for step 2 of the forecast of b"},
+		{"t,u_force\n0.3,\n", times, "controls cannot be missing"},
+		{"t,u_torque\n0.3,1\n", times, "there is no column u_force"},
+		{"t,u_force\n", times, "it has no rows"},
+	} {
+		path := filepath.Join(t.TempDir(), "plan.csv")
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ReadPlan(path, []string{"u_force"}, []string{"t"}, "episode")
+		got := ""
+		if err == nil {
+			var rows [][]float64
+			rows, err = p.After("b", test.times, 3, 2)
+			got = fmt.Sprint(rows)
+		}
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%q: %s, want %s", test.text, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package files
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Times are those of the steps of a recording. They go on behind its end.
+type Times struct {
+	// Columns are the names in the file: one, those of days and of times of the day, or those of the parts of a date.
+	Columns []string
+
+	first float64 // of step 0
+	skip  int     // steps of the recording before step 0 of this part
+	grid  calendar
+	ends  bool // of months: their last days
+	after bool // the control of a row acts behind it
+	clock *clock
+	ofDay *dayClock // of two columns
+	style partStyle // of a date in parts
+}
+
+// From are the times of a part that begins at a step. nil stays nil.
+func (t *Times) From(step int) *Times {
+	if t == nil || step == 0 {
+		return t
+	}
+	part := *t
+	part.skip += step
+	return &part
+}
+
+// Text is the time of a step as the file writes it, one text for each of Columns. nil has none.
+func (t *Times) Text(step int) []string {
+	if t == nil {
+		return nil
+	}
+	at := t.moment(step)
+	switch {
+	case t.ofDay == nil && len(t.Columns) > 1:
+		return t.style.split(t.clock.write(at), len(t.Columns))
+	case t.ofDay == nil:
+		return []string{t.clock.write(at)}
+	}
+	days := day * math.Floor(at/day)
+	return []string{t.clock.write(days), t.ofDay.write(at - days)}
+}
+
+// moment is the time of a step.
+func (t *Times) moment(step int) float64 {
+	n := float64(step + t.skip)
+	switch t.grid.unit {
+	case "":
+		return t.first + float64(n*t.grid.step)
+	case "month":
+	default:
+		return math.Round(t.grid.moment(t.grid.position(t.first)+float64(n*t.grid.step))*1e6) / 1e6
+	}
+	first := time.Unix(int64(math.Floor(t.first)), 0).UTC()
+	begin := time.Unix(int64(t.grid.moment(float64(month(t.first))+float64(n*t.grid.step))), 0).UTC()
+	length := begin.AddDate(0, 1, -1).Day()
+	to := min(first.Day(), length)
+	if t.ends {
+		to = length
+	}
+	return float64(begin.AddDate(0, 0, to-1).Unix()) + t.first - day*math.Floor(t.first/day)
+}
+
+// Step is the step at which a time lies, which is written as in the file; an error if it is no time, or lies between
+// two steps.
+func (t *Times) Step(texts []string) (int, error) {
+	if t.ofDay == nil && len(t.Columns) > 1 {
+		texts = []string{joinParts(t.Columns, texts)}
+	}
+	c := *t.clock
+	c.dates = c.dates && !c.numbered && !c.yearMonths
+	at, err := c.read(strings.TrimSpace(texts[0]))
+	if err != nil {
+		return 0, err
+	}
+	if c.swapped {
+		at = c.other
+	}
+	switch {
+	case c.hoursMinutes:
+		at = clockSeconds(at)
+	case c.yearMonths:
+		at, _ = yearMonth(at)
+	case c.numbered:
+		at *= day
+	case c.ofDay && at < t.first: // after midnight
+		at += day
+	case c.dates && t.clock.zoned && !t.clock.mixed && strings.Contains(c.layout, "07"):
+		at += t.clock.offset
+	}
+	if t.ofDay != nil {
+		of := *t.ofDay
+		v, err := of.read(strings.TrimSpace(texts[1]))
+		if err != nil {
+			return 0, err
+		}
+		at += of.seconds(v)
+	}
+	n := (t.grid.position(at) - t.grid.position(t.first)) / t.grid.step
+	if t.grid.unit == "month" {
+		n = float64(month(at)-month(t.first)) / t.grid.step
+	}
+	step := math.Round(n)
+	if math.Abs(n-step) > jitter || math.Abs(step) > 1<<40 {
+		return 0, fmt.Errorf("%s lies between two steps of the data", strings.Join(texts, " "))
+	}
+	return int(step) - t.skip, nil
+}
+
+// times are those of the rows of a recording, from the first row or the begin of its step.
+func (t *table) times(e *rows, grid calendar) *Times {
+	if !t.hasTime || len(e.time) == 0 || !(grid.step > 0) {
+		return nil
+	}
+	if t.kept == nil { // a copy, so that no answer holds the table
+		c := t.clock
+		t.kept = &c
+	}
+	times := &Times{first: e.time[0], grid: grid, clock: t.kept, after: t.options.ControlsAfter}
+	if t.twoFold {
+		of := t.dayClock
+		times.ofDay = &of
+	}
+	if t.options.Resample != "" {
+		begin := t.begin(grid, e.time[0])
+		first := begin + grid.step*math.Floor((grid.position(e.time[0])-begin)/grid.step+1e-9)
+		times.first = grid.moment(first)
+	} else if grid.unit == "month" {
+		times.ends = !slices.ContainsFunc(e.time, func(at float64) bool {
+			return time.Unix(int64(at), 0).UTC().AddDate(0, 0, 1).Day() != 1
+		})
+	}
+	if t.parts != nil {
+		times.Columns, times.style = words(t.options.Time), t.style
+		return times
+	}
+	for i, r := range t.roles {
+		if r == timeOf {
+			times.Columns = slices.Insert(times.Columns, 0, t.header[i])
+		} else if r == clockOf {
+			times.Columns = append(times.Columns, t.header[i])
+		}
+	}
+	return times
+}

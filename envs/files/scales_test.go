@@ -1,0 +1,151 @@
+package files
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// readText reads a data set from the text of a CSV file.
+func readText(t *testing.T, text string) *Dataset {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Read([]string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// twoUnits has two recordings of which the second is the first in other units.
+func twoUnits(t *testing.T) *Dataset {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("episode,t,y\n")
+	for _, unit := range []float64{1, 1e4} {
+		for s := range 40 {
+			fmt.Fprintf(&b, "r%g,%d,%.12g\n", unit, s, unit*(7+math.Sin(float64(s))))
+		}
+	}
+	return readText(t, b.String())
+}
+
+// TestMeasureEach: recordings that differ in their unit alone are the same data, held-out steps included, and are the
+// same as before after the way back. A recording that training does not see is a fault.
+func TestMeasureEach(t *testing.T) {
+	d := twoUnits(t)
+	divided, err := d.SplitByTime(Fractions{Validation: 0.1, Test: 0.1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	split, err := divided.Split(1, Fractions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := divided.MeasureEach(split.Training)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := n.Apply(divided)
+	for i := range 3 {
+		one, other := scaled.Episodes[i].Observations, scaled.Episodes[i+3].Observations
+		for j := range one {
+			if math.Abs(float64(one[j]-other[j])) > 1e-4 || math.Abs(float64(one[j])) > 3 {
+				t.Fatalf("part %d, step %d: %v and %v", i, j, one[j], other[j])
+			}
+		}
+	}
+	whole := Normalisation{}.Apply(divided)
+	for i, e := range n.Invert(scaled).Episodes {
+		for j, v := range e.Observations {
+			if want := whole.Episodes[i].Observations[j]; math.Abs(float64(v/want-1)) > 1e-6 {
+				t.Fatalf("episode %d, step %d: %v, want %v", i, j, v, want)
+			}
+		}
+	}
+	if _, err := d.MeasureEach([]int{0}); !errors.Is(err, ErrData) {
+		t.Errorf("a recording without training steps: %v", err)
+	}
+}
+
+// TestNormalisation_OfRecordings: scales of recordings survive JSON, are refused where they do not fit, and are found
+// for a recording that training did not see from the steps that are said, and no others.
+func TestNormalisation_OfRecordings(t *testing.T) {
+	d := twoUnits(t)
+	n, err := d.MeasureEach([]int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := d.ParseNormalisation("n.json", text); err != nil || !reflect.DeepEqual(kept, n) {
+		t.Errorf("ParseNormalisation = %+v, %v", kept, err)
+	}
+	if _, err := d.ParseNormalisation("n.json", []byte(`{"recordings":{"r1":{"mean":[0,0],"sd":[1,1]}}}`)); err == nil {
+		t.Error("scales of two channels are taken for one")
+	}
+	other := *d
+	other.Episodes = append([]Episode(nil), d.Episodes...)
+	other.Episodes[1].Name = "new"
+	if err := n.Covers(d); err != nil {
+		t.Error(err)
+	}
+	if err := n.Covers(&other); err == nil {
+		t.Error("a recording without a scale is not noticed")
+	}
+	own, known := n.For(&other, 2).Of("new")
+	want := (1e4*7 + 1e4*(7+math.Sin(1))) / 2
+	if !known || math.Abs(own.Observations.Mean[0]-want) > 1e-2 {
+		t.Errorf("the scale of two steps is %+v, want the mean %g", own.Observations, want)
+	}
+	if _, known := n.Of("new"); known {
+		t.Error("For changes what it is asked of")
+	}
+	s := Settings{Normalise: EachRecording, Split: "auto", Validation: 0.1, Test: 0.1}
+	if divided, err := s.Divided(several(t, 12)); err != nil || len(divided.Episodes) != 36 {
+		t.Errorf("recordings with own scales are not divided by time: %v", err)
+	}
+}
+
+// several has so many recordings, enough to hold out whole ones.
+func several(t *testing.T, n int) *Dataset {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("episode,t,y\n")
+	for i := range n {
+		for s := range 40 {
+			fmt.Fprintf(&b, "r%d,%d,%g\n", i, s, math.Sin(float64(s+i)))
+		}
+	}
+	return readText(t, b.String())
+}
+
+// TestMeasureEach_OneNameOneRecording: recordings of two files that have one name would have one scale; a file without
+// scales has none, whether its lists are there or not.
+func TestMeasureEach_OneNameOneRecording(t *testing.T) {
+	t.Parallel()
+	text := "episode,y\n1,1\n1,2\n1,4\n"
+	dir := write(t, map[string]string{"a.csv": text, "b.csv": text})
+	d, err := Read([]string{dir}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.MeasureEach([]int{0, 1}); err == nil || !strings.Contains(err.Error(), "two recordings are called 1: ") {
+		t.Errorf("got %v", err)
+	}
+	n, err := d.ParseNormalisation("n.json", []byte(`{"observations": {"mean": [], "sd": []}, "controls": {"mean": [], "sd": []}}`))
+	if err != nil || n.Observations.SD != nil || n.Controls.Mean != nil {
+		t.Errorf("got %+v, %v", n, err)
+	}
+}

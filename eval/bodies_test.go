@@ -1,0 +1,72 @@
+package eval_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/envs/maze"
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// simulated are episodes of a maze, with the channels turned by order.
+func simulated(t *testing.T, balls, episodes int, order []int) *files.Dataset {
+	t.Helper()
+	c := maze.A()
+	c.Balls = balls
+	env, err := maze.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &files.Dataset{Spec: env.Spec()}
+	for i := range episodes {
+		var e envs.Episode
+		env.Simulate(&e, rng.New(3, rng.Episode), uint32(i), 20)
+		turned := e
+		turned.Observations = make([]float32, len(e.Observations))
+		for at := 0; at < len(turned.Observations); at += len(order) {
+			for to, from := range order {
+				turned.Observations[at+to] = e.Observations[at+from]
+			}
+		}
+		d.Episodes = append(d.Episodes, files.Episode{Episode: turned})
+	}
+	return d
+}
+
+// TestDivide_FindsTheAgents of the maze, wherever their channels lie, and says of one agent that it is one.
+func TestDivide_FindsTheAgents(t *testing.T) {
+	for _, test := range []struct {
+		balls int
+		order []int
+		want  string
+	}{
+		{2, []int{0, 1, 2, 3}, "1,2:1,2/3,4:3,4"},
+		{2, []int{2, 0, 3, 1}, "1,3:3,4/2,4:1,2"},
+		{1, []int{0, 1}, ""},
+	} {
+		d, err := eval.Divide(simulated(t, test.balls, 500, test.order))
+		if err != nil || d.Setting != test.want || len(d.Bodies) != test.balls || d.Sure < 0.9 {
+			t.Errorf("%d agents as %v: %+v, sure %v, setting %q, want %q (%v)", test.balls, test.order, d.Bodies, d.Sure,
+				d.Setting, test.want, err)
+		}
+		if test.balls > 1 {
+			continue
+		}
+		if again, _ := eval.Divide(simulated(t, 1, 500, test.order)); !reflect.DeepEqual(d, again) {
+			t.Error("a second answer differs")
+		}
+	}
+}
+
+func TestDivide_SaysWhatIsMissing(t *testing.T) {
+	for _, d := range []*files.Dataset{simulated(t, 1, 3, []int{0, 1}), {Spec: envs.Spec{Observation: 1}}} {
+		var fault *files.Error
+		if _, err := eval.Divide(d); !errors.As(err, &fault) {
+			t.Errorf("error %v", err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package eval
+
+import (
+	"math"
+	"slices"
+)
+
+// Explained is how much of the error of a single affine autoregression of one lag is gone where each of m regimes has
+// one of its own, averaged over channels:
+//
+//	1 − Σ_k n_k/n · σ²_k / σ²        σ² = RSS / (n − p)
+//
+// with p unknowns a channel, so that regimes that mean nothing have about 0. observations [step][channel] and controls
+// [step][control] are by sequence. A step with a missing value, or after one, does not count; nor does a regime of
+// fewer than 2p steps. It is NaN where too few steps are left for the single one.
+func Explained(observations, controls [][][]float64, regimes [][]int, m int) float64 {
+	x, y := make([][]float64, m+1), make([][]float64, m+1) // before and after a step of each regime, then of all
+	in, out := 0, 0
+	for s, series := range observations {
+		for t := 1; t < len(series); t++ {
+			row := slices.Clone(series[t-1])
+			if controls[s] != nil {
+				row = append(row, controls[s][t]...)
+			}
+			if slices.ContainsFunc(row, math.IsNaN) || slices.ContainsFunc(series[t], math.IsNaN) {
+				continue
+			}
+			in, out = len(row), len(series[t])
+			for _, k := range []int{regimes[s][t], m} {
+				x[k], y[k] = append(x[k], row...), append(y[k], series[t]...)
+			}
+		}
+	}
+	if in == 0 {
+		return math.NaN()
+	}
+	single, n := missed(x[m], y[m], in, out)
+	if single == nil {
+		return math.NaN()
+	}
+	gone := 0.0
+	for k := range m {
+		own, steps := missed(x[k], y[k], in, out)
+		for c, v := range own {
+			if single[c] > 0 {
+				gone += (1 - v/single[c]) * steps / n / float64(out)
+			}
+		}
+	}
+	return max(0, gone)
+}
+
+// missed is the error of an affine map that is fitted to rows, for each target, over the degrees of freedom that are
+// left; nil if there are fewer than twice as many rows as unknowns.
+func missed(x, y []float64, in, out int) (errors []float64, n float64) {
+	rows := len(y) / out
+	if rows < 2*(in+1) {
+		return nil, 0
+	}
+	a, err := leastSquares(x, y, in, out)
+	if err != nil {
+		return nil, 0
+	}
+	errors = make([]float64, out)
+	for i := range rows {
+		for c := range out {
+			v := y[i*out+c] - a.b[c]
+			for j := range in {
+				v -= a.w[c*in+j] * x[i*in+j]
+			}
+			errors[c] += v * v / float64(rows-in-1)
+		}
+	}
+	return errors, float64(rows)
+}

@@ -1,0 +1,253 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+)
+
+// Link says that a channel or a control helps to predict the next value of a channel, on rows that the fit has not
+// seen.
+type Link struct {
+	From, To int     // From counts controls behind all channels
+	Gain     float64 // share of the squared error that is left without it
+	Z        float64 // the gain over its standard error
+	// Curved: what From tells depends on the state; a linear fit does not see it
+	Curved bool
+
+	blocks, without []float64 // squared error less than without it, and without it, by block of rows
+}
+
+// What counts as a link. The errors that it saves are compared block by block of consecutive rows; a fit sees every
+// second block and is measured on the others, then the other way round.
+const (
+	leastGain  = 0.01
+	leastZ     = 4
+	linkBlocks = 60
+	linkRows   = 30000 // at most
+	fewestRows = 10 * linkBlocks
+)
+
+// rowsOf are what a linear fit may look at in each row: 1, all channels at t and t−1, all controls that act before t+1
+// and before t; and the channels at t+1.
+type rowsOf struct {
+	n, nx, nu int
+	x, next   []float64
+	gram      [2]*mat.SymDense // of the rows of every second block
+	right     [2]*mat.Dense
+	links     []Link
+	// by channel: the prediction of the next value by the linear fit
+	predicted [][]float64
+}
+
+func (r *rowsOf) width() int { return 1 + 2*r.nx + 2*r.nu }
+
+func (r *rowsOf) block(row int) int { return row * linkBlocks / r.n }
+
+// newRowsOf lays out the rows in which all channels were observed.
+func newRowsOf(d *files.Dataset) *rowsOf {
+	r := &rowsOf{nx: d.Spec.Observation, nu: d.Spec.Control}
+	for _, e := range d.Episodes {
+		seen := func(t int) bool {
+			return e.Mask == nil || !slices.Contains(e.Mask[t*r.nx:(t+1)*r.nx], 0)
+		}
+		for t := 1; t+1 < e.T && r.n < linkRows; t++ {
+			if !seen(t-1) || !seen(t) || !seen(t+1) {
+				continue
+			}
+			r.n++
+			r.x = append(r.x, 1)
+			for _, at := range []int{t, t - 1} {
+				r.x = append(r.x, widen(e.Observations[at*r.nx:(at+1)*r.nx])...)
+			}
+			for _, at := range []int{t + 1, t} {
+				r.x = append(r.x, widen(e.Controls[at*r.nu:(at+1)*r.nu])...)
+			}
+			r.next = append(r.next, widen(e.Observations[(t+1)*r.nx:(t+2)*r.nx])...)
+		}
+	}
+	return r
+}
+
+// normal fills the normal equations of both halves.
+func (r *rowsOf) normal() {
+	w := r.width()
+	for half := range 2 {
+		var x, y []float64
+		for row := range r.n {
+			if r.block(row)%2 == half {
+				x, y = append(x, r.x[row*w:(row+1)*w]...), append(y, r.next[row*r.nx:(row+1)*r.nx]...)
+			}
+		}
+		n := len(x) / w
+		dx, dy := mat.NewDense(n, w, x), mat.NewDense(n, r.nx, y)
+		r.gram[half], r.right[half] = mat.NewSymDense(w, nil), new(mat.Dense)
+		r.gram[half].SymOuterK(1, dx.T())
+		r.right[half].Mul(dx.T(), dy)
+	}
+}
+
+// features are the places of a channel, or of a control, in a row.
+func (r *rowsOf) features(from int) []int {
+	if from < r.nx {
+		return []int{1 + from, 1 + r.nx + from}
+	}
+	c := 1 + 2*r.nx + from - r.nx
+	return []int{c, c + r.nu}
+}
+
+// predict fits the next value of a channel to features on each half of the blocks and predicts the other half.
+func (r *rowsOf) predict(to int, features []int) []float64 {
+	p := len(features)
+	var weights [2][]float64
+	for half := range 2 {
+		gram, right := mat.NewSymDense(p, nil), mat.NewVecDense(p, nil)
+		for i, a := range features {
+			for j := range i + 1 {
+				gram.SetSym(i, j, r.gram[half].At(a, features[j]))
+			}
+			gram.SetSym(i, i, gram.At(i, i)*(1+ridge)+ridge)
+			right.SetVec(i, r.right[half].At(a, to))
+		}
+		var factor mat.Cholesky
+		w := mat.NewVecDense(p, nil)
+		if factor.Factorize(gram) {
+			_ = factor.SolveVecTo(w, right) // close to singular: the ridge keeps what matters
+		}
+		weights[1-half] = w.RawVector().Data
+	}
+	predicted, width := make([]float64, r.n), r.width()
+	for row := range predicted {
+		w := weights[r.block(row)%2]
+		for i, f := range features {
+			predicted[row] += w[i] * r.x[row*width+f]
+		}
+	}
+	return predicted
+}
+
+// squares are the squared errors of a prediction of a channel, by block.
+func (r *rowsOf) squares(to int, predicted []float64) []float64 {
+	sums := make([]float64, linkBlocks)
+	for row, p := range predicted {
+		e := r.next[row*r.nx+to] - p
+		sums[r.block(row)] += e * e
+	}
+	return sums
+}
+
+// newLink compares the errors of a fit without and with what it is from.
+func newLink(from, to int, without, with []float64, curved bool) Link {
+	l := Link{From: from, To: to, Curved: curved, without: without}
+	all, saved, square := 0.0, 0.0, 0.0
+	for b, w := range without {
+		d := w - with[b]
+		l.blocks = append(l.blocks, d)
+		all, saved, square = all+w, saved+d, square+d*d
+	}
+	n := float64(len(without))
+	if all > 0 {
+		l.Gain = saved / all
+	}
+	if variance := square/n - saved/n*saved/n; variance > 0 {
+		l.Z = saved / n / math.Sqrt(variance/(n-1))
+	}
+	return l
+}
+
+func (l Link) counts() bool { return l.Gain >= leastGain && l.Z >= leastZ }
+
+// linear adds what helps a linear fit of a channel by its own last two values, the greatest help first, and keeps the
+// fit.
+func (r *rowsOf) linear(to int) {
+	features := append([]int{0}, r.features(to)...)
+	predicted := r.predict(to, features)
+	without := r.squares(to, predicted)
+	used := map[int]bool{to: true}
+	for {
+		var best Link
+		for from := range r.nx + r.nu {
+			if used[from] {
+				continue
+			}
+			with := r.squares(to, r.predict(to, slices.Concat(features, r.features(from))))
+			if l := newLink(from, to, without, with, false); l.Gain > best.Gain {
+				best = l
+			}
+		}
+		if best.blocks == nil {
+			break
+		}
+		r.links = append(r.links, best)
+		if !best.counts() {
+			break
+		}
+		used[best.From] = true
+		features = append(features, r.features(best.From)...)
+		predicted = r.predict(to, features)
+		without = r.squares(to, predicted)
+	}
+	r.predicted[to] = predicted
+}
+
+// Cells of the state in which the error of a linear fit is averaged: places and steps of a channel, and places of
+// another. An average of few rows is drawn towards that of all places of the other, as if that had been seen so often.
+const (
+	linkPlaces = 12
+	linkSteps  = 3
+	linkShrink = 5.0
+)
+
+// curved measures what the place of a channel tells about the error of the linear fit of another, beyond its own place
+// and step.
+func (r *rowsOf) curved(from, to int) Link {
+	own, place := make([]int, r.n), r.ranks(r.predicted[from], linkPlaces)
+	step := make([]float64, r.n)
+	for row, p := range r.predicted[to] {
+		step[row] = p - r.x[row*r.width()+1+to]
+	}
+	steps := r.ranks(step, linkSteps)
+	for row, p := range r.ranks(r.predicted[to], linkPlaces) {
+		own[row] = p*linkSteps + steps[row]
+	}
+	const cells = linkPlaces * linkSteps
+	var sums, counts [2][cells * linkPlaces]float64
+	var ownSums, ownCounts [2][cells]float64
+	errors := make([]float64, r.n)
+	for row, p := range r.predicted[to] {
+		errors[row] = r.next[row*r.nx+to] - p
+		half, c := 1-r.block(row)%2, own[row]
+		ownSums[half][c] += errors[row]
+		ownCounts[half][c]++
+		sums[half][c*linkPlaces+place[row]] += errors[row]
+		counts[half][c*linkPlaces+place[row]]++
+	}
+	without, with := make([]float64, linkBlocks), make([]float64, linkBlocks)
+	for row, e := range errors {
+		half, c := r.block(row)%2, own[row]
+		mean := ownSums[half][c] / (ownCounts[half][c] + linkShrink)
+		both := c*linkPlaces + place[row]
+		joint := (sums[half][both] + linkShrink*mean) / (counts[half][both] + linkShrink)
+		without[r.block(row)] += (e - mean) * (e - mean)
+		with[r.block(row)] += (e - joint) * (e - joint)
+	}
+	return newLink(from, to, without, with, true)
+}
+
+// ranks divides values into so many classes of equal size.
+func (r *rowsOf) ranks(values []float64, classes int) []int {
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	class := make([]int, len(values))
+	for i, at := range order {
+		class[at] = i * classes / len(order)
+	}
+	return class
+}

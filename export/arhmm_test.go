@@ -1,0 +1,137 @@
+package export
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/arhmm"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// fitted is an autoregressive HMM of two lags, and a series with controls.
+func fitted(t *testing.T) (Model, model.Forecaster, model.Batch) {
+	t.Helper()
+	s := arhmm.DefaultSettings()
+	s.Order, s.Switches = 2, 2
+	made, err := s.New(model.Data{NX: 2, NU: 1}, rng.New(3, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b model.Batch
+	b.Resize(80, 1, 2, 1)
+	draws := rng.New(4, rng.Noise).At(0, 0, 0)
+	draws.Normals(b.Controls)
+	x, slope := [2]float64{}, 0.6
+	for i := range b.T {
+		if i%15 == 0 {
+			slope = -slope
+		}
+		for d := range x {
+			x[d] = slope*x[d] + float64(b.Controls[i]) + 0.5*draws.Normal()
+			b.Observations[2*i+d] = float32(x[d])
+		}
+	}
+	m := made.(*arhmm.Model)
+	chain, err := m.NewChain([]model.Batch{b}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := chain.Sweep(make([]float64, 2)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := 0
+	for _, part := range m.Layout(nil) {
+		size += part.Size()
+	}
+	state := make([]float64, size)
+	chain.State(state)
+	if err := m.Install([][]float64{state}); err != nil {
+		t.Fatal(err)
+	}
+	f := m.NewForecaster()
+	return Model{
+		Description: Description{Family: "arhmm", NX: 2, NU: 1, NZ: 4, M: 2, Warmup: 2},
+		Tensors:     Fitted(f),
+		Scale: files.Normalisation{
+			Observations: files.Scale{Mean: []float64{100, -2}, SD: []float64{10, 0.5}},
+			Controls:     files.Scale{Mean: []float64{1}, SD: []float64{4}},
+		},
+	}, f, b
+}
+
+// TestPython_ARHMM: from the tensors alone a numpy program filters what the model does, and forecasts the mean of its
+// paths.
+func TestPython_ARHMM(t *testing.T) {
+	name := python(t, "numpy")
+	m, f, b := fitted(t)
+	var filtering model.Filtering
+	f.(model.Filterer).Filter(&filtering, b, rng.Stream{})
+	const horizon, samples = 4, 4000
+	q := model.Query{
+		Prefix: b, Horizon: horizon, Samples: samples, Controls: []float32{1, -1, 0.5, 0},
+		Noise: rng.New(1, rng.Evaluation).At(0, 0, 0),
+	}
+	var forecast model.Forecast
+	f.Forecast(&forecast, q)
+	var seen, controls, plan []float32
+	for i, v := range b.Observations {
+		seen = append(seen, []float32{v*10 + 100, v*0.5 - 2}[i%2])
+	}
+	for _, v := range b.Controls {
+		controls = append(controls, v*4+1)
+	}
+	for _, v := range q.Controls {
+		plan = append(plan, v*4+1)
+	}
+	program := `import json, sys, arhmm
+given = json.load(sys.stdin)
+m = arhmm.load(sys.argv[1])
+json.dump({"filtered": m.filter(given["x"], given["u"]).tolist(),
+           "forecast": m.forecast(given["x"], given["u"], given["plan"]).tolist(),
+           "start": [m.first.tolist()]}, sys.stdout)`
+	got := run(t, map[string]any{"x": rows(seen, b.T), "u": rows(controls, b.T), "plan": rows(plan, horizon)}, name,
+		"-c", program, write(t, m, NPZ))
+	for i, v := range flat(got["filtered"])[2*2:] {
+		if want := float64(filtering.Switches[4+i]); math.Abs(v-want) > 1e-3 {
+			t.Errorf("filtered value %d is %v, want %v", i, v, want)
+		}
+	}
+	for i, v := range flat(got["forecast"]) {
+		unit, spread := []float64{10, 0.5}[i%2], 0.0
+		for s := range samples {
+			e := float64(forecast.Paths[s*2*horizon+i] - forecast.Mean[i])
+			spread += e * e / samples
+		}
+		mean := float64(forecast.Mean[i])*unit + []float64{100, -2}[i%2]
+		if math.Abs(v-mean) > 4*unit*math.Sqrt(spread/samples) {
+			t.Errorf("forecast value %d is %v, want %v", i, v, mean)
+		}
+	}
+}
+
+// TestFitted_HasStartAndTransitions: rows of P and π are probabilities, and the start is mean and variance of the series.
+func TestFitted_HasStartAndTransitions(t *testing.T) {
+	m, _, b := fitted(t)
+	sums := map[string]float64{}
+	for _, tensor := range m.Tensors {
+		for _, v := range tensor.Values {
+			sums[tensor.Name] += float64(v)
+		}
+	}
+	mean := 0.0
+	for _, v := range b.Observations {
+		mean += float64(v) / float64(b.T)
+	}
+	for name, want := range map[string]float64{"regimes.first": 1, "regimes.transition": 2, "start.mean": mean} {
+		if math.Abs(sums[name]-want) > 1e-5 {
+			t.Errorf("%s sums to %v, want %v", name, sums[name], want)
+		}
+	}
+	if sums["start.variance"] <= 0 {
+		t.Errorf("the variances of the start sum to %v", sums["start.variance"])
+	}
+}

@@ -1,0 +1,72 @@
+package matrix
+
+import "math"
+
+// Eigen returns the eigenvalues of the symmetric a [n,n], the largest first, and their vectors as rows, by cyclic
+// Jacobi rotations (Golub and Van Loan 2013, section 8.5). It destroys a.
+func Eigen(a []float64, n int) (values, vectors []float64) {
+	vectors = make([]float64, n*n)
+	for i := range n {
+		vectors[i*n+i] = 1
+	}
+	for range 60 {
+		off, total := 0.0, 0.0
+		for i := range n {
+			total += float64(a[i*n+i] * a[i*n+i])
+			for j := range i {
+				off += float64(a[i*n+j] * a[i*n+j])
+			}
+		}
+		if off <= 1e-30*total {
+			break
+		}
+		for p := range n {
+			for q := p + 1; q < n; q++ {
+				rotate(a, vectors, n, p, q)
+			}
+		}
+	}
+	values = make([]float64, n)
+	for i := range n {
+		values[i] = a[i*n+i]
+	}
+	for i := range n { // by selection; n is small
+		largest := i
+		for j := i + 1; j < n; j++ {
+			if values[j] > values[largest] {
+				largest = j
+			}
+		}
+		values[i], values[largest] = values[largest], values[i]
+		for k := range n {
+			vectors[i*n+k], vectors[largest*n+k] = vectors[largest*n+k], vectors[i*n+k]
+		}
+	}
+	return values, vectors
+}
+
+// rotate makes a[p,q] zero by a rotation of rows and columns p and q.
+func rotate(a, vectors []float64, n, p, q int) {
+	if a[p*n+q] == 0 {
+		return
+	}
+	theta := (a[q*n+q] - a[p*n+p]) / (2 * a[p*n+q])
+	t := 1 / (math.Abs(theta) + math.Sqrt(float64(theta*theta)+1))
+	if theta < 0 {
+		t = -t
+	}
+	cosine := 1 / math.Sqrt(float64(t*t)+1)
+	sine := float64(t * cosine)
+	turn := func(x, y *float64) {
+		u, v := *x, *y
+		*x = float64(cosine*u) - float64(sine*v)
+		*y = float64(sine*u) + float64(cosine*v)
+	}
+	for k := range n {
+		turn(&a[k*n+p], &a[k*n+q])
+	}
+	for k := range n {
+		turn(&a[p*n+k], &a[q*n+k])
+		turn(&vectors[p*n+k], &vectors[q*n+k])
+	}
+}

@@ -1,0 +1,32 @@
+package lead
+
+import (
+	"path/filepath"
+
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/store"
+)
+
+// beginMagnitudes goes on with the magnitudes that the run has, as far as its checkpoint.
+func (w *Watch) beginMagnitudes(plan *job.Plan) {
+	var err error
+	w.magnitudes, err = store.ReadMagnitudes(filepath.Dir(w.run.Folder()), filepath.Base(w.run.Folder()))
+	if err != nil {
+		w.log.Warn("the magnitudes of earlier steps are lost", "error", err)
+	}
+	w.magnitudes.Cut(w.progress.Step)
+	w.magnitudes.Tensors = nil
+	for _, t := range plan.Layout {
+		w.magnitudes.Tensors = append(w.magnitudes.Tensors, t.Name)
+	}
+}
+
+// noteMagnitudes keeps the magnitudes of a step that has them. Those that cannot be written are written with the next.
+func (w *Watch) noteMagnitudes(r coordinator.StepReport) {
+	if r.Magnitudes == nil || w.sweeping {
+		return
+	}
+	w.magnitudes.Records = append(w.magnitudes.Records, store.StepMagnitudes{Step: r.Step, Magnitudes: *r.Magnitudes})
+	w.counts.note(w.log, w.run.WriteMagnitudes(w.magnitudes))
+}

@@ -1,0 +1,253 @@
+package slds
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/modeltest"
+	"github.com/switchyard-ml/switchyard/model/statespace"
+	"github.com/switchyard-ml/switchyard/rng"
+)
+
+// bodied are settings of a small model with bodies.
+func bodied(switching Switching, bodies string) *Settings {
+	s := DefaultSettings()
+	s.Switching, s.Bodies, s.Latent, s.Switches, s.Hidden, s.KLSamples = switching, bodies, 3, 4, 10, 3
+	s.Anneal.Start, s.Anneal.KLUntil = 1, 0
+	return s
+}
+
+func build(t testing.TB, s *Settings, nx, nu int) modeltest.Model {
+	t.Helper()
+	m, err := s.New(model.Data{NX: nx, NU: nu, Horizon: 100}, rng.New(5, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(modeltest.Model)
+}
+
+// TestBodies_KeepTheContract: a model with bodies can do what every model can, with any switch and any layout.
+func TestBodies_KeepTheContract(t *testing.T) {
+	for _, test := range []struct {
+		switching Switching
+		durations int
+		bodies    string
+		nu        int
+		body      []int
+		golden    string
+	}{
+		{Deterministic, 0, "2", 2, []int{0, 1}, "e6172ed46c3944be"},
+		{Categorical, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "1320ad2cc768b9ef"},
+		{Categorical, 3, "1,3:2/2,4:1", 2, []int{1, 3}, "73372d18d9145312"},
+		{Normal, 0, "2", 3, []int{2, 3}, "23ab7f3738a759b2"},
+		{Concrete, 0, "1,4/2,3", 0, []int{0, 3}, "67196a882b05e8d1"},
+	} {
+		t.Run(string(test.switching), modeltest.Case{
+			New: func(t testing.TB) modeltest.Model {
+				s := bodied(test.switching, test.bodies)
+				s.Durations = test.durations
+				m := build(t, s, 4, test.nu)
+				draws := rng.New(6, rng.Init).At(0, 0, 0)
+				for i := range m.Params().Values { // no weight is zero, as some are at the beginning
+					m.Params().Values[i] += float32(0.1 * draws.Normal())
+				}
+				m.Params().Pack()
+				return m
+			},
+			NX: 4, NU: test.nu, First: 3, Golden: test.golden, Body: test.body,
+			Smooths: test.switching == Normal || test.switching == Concrete,
+		}.Run)
+	}
+}
+
+// TestBodies_OneIsNone: one body is the model without bodies, also where the model of bodies is asked.
+func TestBodies_OneIsNone(t *testing.T) {
+	s := bodied(Concrete, "1")
+	plain := build(t, s, 4, 2)
+	if _, wrapped := plain.(*statespace.Bodies); wrapped {
+		t.Error("a model of one body is one of bodies")
+	}
+	layout, err := statespace.NewLayout("1", 4, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(m modeltest.Model) string {
+		return modeltest.Case{NX: 4, NU: 2, First: 3, New: func(testing.TB) modeltest.Model { return m }}.Bits(t)
+	}
+	if a, b := of(plain), of(statespace.NewBodies(build(t, s, 4, 2).(statespace.Bodied), layout)); a != b {
+		t.Errorf("bits %s and %s", a, b)
+	}
+}
+
+// silent cuts the message of a model with bodies and returns the model of one body with the same parameters.
+func silent(t *testing.T, s *Settings, m modeltest.Model, nx, nu int) modeltest.Model {
+	t.Helper()
+	alone := *s
+	alone.Bodies = "1"
+	one := build(t, &alone, nx, nu)
+	from := map[string]autodiff.Named{}
+	for _, w := range m.Params().Layout() {
+		from[w.Name] = w
+	}
+	for _, to := range one.Params().Layout() {
+		w := from[to.Name] // the rows of a message come last
+		values := m.Params().Values[w.Offset : w.Offset+w.Size]
+		copy(one.Params().Values[to.Offset:to.Offset+to.Size], values)
+		clear(values[to.Size:])
+	}
+	m.Params().Pack()
+	one.Params().Pack()
+	return one
+}
+
+// TestBodies_AddUp: without a message the objective of a sequence is the sum of those of its bodies.
+func TestBodies_AddUp(t *testing.T) {
+	for _, switching := range []Switching{Deterministic, Categorical, Normal, Concrete} {
+		s := bodied(switching, "3")
+		m := build(t, s, 6, 3)
+		one := silent(t, s, m, 2, 1)
+		b := modeltest.Case{NX: 6, NU: 3}.Batch(7, 4)
+		apart := model.Batch{T: 7, B: 12, NX: 2, NU: 1, Observations: b.Observations, Controls: b.Controls}
+		loss := func(m modeltest.Model, b model.Batch) float64 {
+			terms := make([]float32, len(m.Terms()))
+			return float64(m.Loss(autodiff.NewInferenceTape(m.Params()), b, noiseOf(1), 10, terms).Value[0])
+		}
+		if got, want := loss(m, b), 3*loss(one, apart); math.Abs(got-want) > 1e-4*math.Abs(want) {
+			t.Errorf("%s: %v for three bodies, %v for each alone", switching, got, want)
+		}
+	}
+}
+
+// TestBodies_KnowOfEachOther: what one body shows changes the weights of another of the same sequence, and nothing of
+// another sequence.
+func TestBodies_KnowOfEachOther(t *testing.T) {
+	m := build(t, bodied(Deterministic, "2"), 4, 2)
+	weights := func(b model.Batch) []float32 {
+		var f model.Filtering
+		m.NewForecaster().(model.Filterer).Filter(&f, b, noiseOf(0))
+		return slices.Clone(f.Switches[2*f.M*2:]) // two sequences, from the third time step on
+	}
+	b := modeltest.Case{NX: 4, NU: 2}.Batch(4, 2)
+	before := weights(b)
+	b.Observations[0] += 3 // of the first body of the first sequence
+	after := weights(b)
+	const own = 4 // weights of a body
+	for i := 0; i < len(before); i += own {
+		body, sequence := i/own%2, i/own/2%2
+		same := slices.Equal(before[i:i+own], after[i:i+own])
+		if same == (sequence == 0) {
+			t.Errorf("body %d of sequence %d: the same weights: %v", body+1, sequence+1, same)
+		}
+	}
+}
+
+// TestBodies_AreInterchangeable: bodies in another order, with their noise, have the same answers in that order.
+func TestBodies_AreInterchangeable(t *testing.T) {
+	for _, switching := range []Switching{Deterministic, Categorical, Normal, Concrete} {
+		f := build(t, bodied(switching, "3"), 6, 3).NewForecaster().(model.Exporter)
+		d := f.Dims()
+		b := modeltest.Case{NX: 6, NU: 3}.Batch(5, 2)
+		noise := model.Disturbance{State: make([]float32, 2*d.NZ), Switch: make([]float32, 2*d.M)}
+		draws := noiseOf(3)
+		draws.Normals(noise.State)
+		draws.Gumbels(noise.Switch)
+		run := func(turn func(x []float32, width int) []float32) []float32 {
+			at := func(from, steps int) model.Batch {
+				return model.Batch{
+					T: steps, B: 2, NX: 6, NU: 3, Observations: turn(b.Observations[from*12:][:steps*12], 2),
+					Controls: turn(b.Controls[from*6:][:steps*6], 1),
+				}
+			}
+			n := model.Disturbance{State: turn(noise.State, d.NZ/3), Switch: turn(noise.Switch, d.M/3)}
+			var first, second, third model.Belief
+			f.Begin(&first, at(0, 3))
+			f.Step(&second, &first, at(3, 1), n)
+			f.Advance(&third, &second, at(4, 1).Controls, n)
+			return append(slices.Clone(third.Z), third.Weights...)
+		}
+		plain := func(x []float32, _ int) []float32 { return x }
+		turned := func(x []float32, width int) []float32 { // the last body first
+			y := make([]float32, 0, len(x))
+			for i := 0; i < len(x); i += 3 * width {
+				y = append(append(y, x[i+2*width:i+3*width]...), x[i:i+2*width]...)
+			}
+			return y
+		}
+		got, want := run(turned), run(plain)
+		want = append(turned(want[:2*d.NZ], d.NZ/3), turned(want[2*d.NZ:], d.M/3)...)
+		for i := range got {
+			if math.Abs(float64(got[i]-want[i])) > 1e-4 {
+				t.Fatalf("%s: %v, want %v", switching, got, want)
+			}
+		}
+	}
+}
+
+// TestBodies_MixSystems: the weights of all bodies mix the systems, which are those of one body for each, to the
+// transition; controls are in the order of the sequence.
+func TestBodies_MixSystems(t *testing.T) {
+	f := build(t, bodied(Deterministic, "1,4:2/2,3:1"), 4, 2).NewForecaster().(bodies)
+	d := f.Dims()
+	b := modeltest.Case{NX: 4, NU: 2}.Batch(4, 1)
+	first := b
+	first.T = 3
+	var from, to model.Belief
+	f.Begin(&from, first)
+	u := b.Controls[3*2:]
+	f.Advance(&to, &from, u, model.Disturbance{})
+	weights := make([]float64, d.M)
+	for i, w := range to.Weights {
+		weights[i] = float64(w)
+	}
+	s := f.Systems()
+	mixed := s.Mix(weights)
+	for i := range d.NZ {
+		want := mixed.Bias[i]
+		for j, z := range from.Z {
+			want += mixed.A[i*d.NZ+j] * float64(z)
+		}
+		for j, v := range u {
+			want += mixed.B[i*d.NU+j] * float64(v)
+		}
+		if math.Abs(float64(to.Mean[i])-want) > 1e-5 {
+			t.Errorf("dimension %d: %v, want %v", i, to.Mean[i], want)
+		}
+	}
+	one := s.Body(2)
+	if n := one.NZ; one.M != d.M/2 || n != d.NZ/2 || one.A[n] != s.A[d.NZ] || one.Q[n+1] != s.Q[d.NZ+1] {
+		t.Errorf("systems of one body: %d of %d dimensions", one.M, n)
+	}
+}
+
+type bodies interface {
+	model.Stepper
+	model.Systematic
+}
+
+func TestBodies_Layouts(t *testing.T) {
+	for text, want := range map[string]string{
+		"2": "", "1": "", "1,2/3,4": "", "4,1/2,3": "", "1,2:1/3,4:1": "",
+		"3":           "4 channels are not those of 3 bodies",
+		"0":           "4 channels are not those of 0 bodies",
+		"1,2/3,x":     `"x" is none of the numbers 1 to 4`,
+		"1,2/3,5":     `"5" is none of the numbers 1 to 4`,
+		"1,2/3":       "body 2 has 1 channels and 0 controls, body 1 has 2 and 0",
+		"1,2/2,3":     "channel 2 is not",
+		"1/2/3":       "channel 4 of 4 belongs to no body",
+		"1,2:1/3,4":   "1 of 2 bodies have controls listed",
+		"1,2:1/3,4:9": `"9" is none of the numbers 1 to 2`,
+	} {
+		_, err := statespace.NewLayout(text, 4, 2)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+		if err != nil && !errors.Is(err, statespace.ErrBodies) {
+			t.Errorf("%s: %v does not wrap ErrBodies", text, err)
+		}
+	}
+}

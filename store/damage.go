@@ -1,0 +1,99 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
+)
+
+// Damage is a file of a run that cannot be used.
+type Damage struct {
+	File   string `json:"file"`
+	What   string `json:"what"`   // is wrong with it
+	Remedy string `json:"remedy"` // what the user can do
+}
+
+// How a file of a run is mended, if it cannot be used.
+const (
+	putBack    = "put it back from a copy; without it the run cannot go on, and can only be removed"
+	goWithout  = "remove it; the run continues without it"
+	makeFolder = "remove it, and make a folder in its place"
+)
+
+// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json.
+func Damages(dir, name string) ([]Damage, error) {
+	folder, err := find(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	var found []Damage
+	note := func(file string, err error, remedy string) {
+		if err != nil {
+			found = append(found, Damage{file, err.Error(), remedy})
+		}
+	}
+	_, err = parseInfo(filepath.Join(folder, infoFile))
+	note(infoFile, bare(err), putBack)
+	note(configFile, readable(filepath.Join(folder, configFile), maxFile), putBack)
+	for _, f := range []struct{ name, remedy string }{
+		{NormalisationFile, putBack},
+		{overridesFile, goWithout},
+		{metricsFile, goWithout},
+		{MagnitudesFile, goWithout},
+		{Log, goWithout},
+		{lockFile, goWithout},
+	} {
+		// a run may be without it
+		if err := readable(filepath.Join(folder, f.name), math.MaxInt64); !errors.Is(err, fs.ErrNotExist) {
+			note(f.name, err, f.remedy)
+		}
+	}
+	for _, sub := range subfolders {
+		info, err := os.Lstat(filepath.Join(folder, sub))
+		if err == nil && !info.IsDir() {
+			err = errors.New("not a folder")
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			note(sub, err, makeFolder)
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(folder, Checkpoints))
+	if err != nil {
+		return found, nil // said above, or there are none yet
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			note(filepath.Join(Checkpoints, e.Name()), disk.ErrIrregular, "remove it; another checkpoint takes its place")
+		}
+	}
+	return found, nil
+}
+
+// readable returns why a file is none that is read.
+func readable(path string, limit int64) error {
+	f, info, err := disk.Open(path)
+	if err != nil {
+		return bare(err)
+	}
+	if info.Size() > limit {
+		err = fmt.Errorf("%w: %d bytes", disk.ErrTooLarge, info.Size())
+	}
+	return errors.Join(err, f.Close())
+}
+
+// bare is an error without the path, which the reader knows.
+func bare(err error) error {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, disk.ErrIrregular):
+		return disk.ErrIrregular
+	case errors.As(err, &path):
+		return path.Err
+	}
+	return err
+}

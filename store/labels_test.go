@@ -1,0 +1,77 @@
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestLabels_OfAHeldRun(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Create(dir, Draft{Name: "a", Config: []byte("seed: 1\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := ReadLabels(dir, "a"); err != nil || !reflect.DeepEqual(l, Labels{}) {
+		t.Errorf("a new run has %v, %v", l, err)
+	}
+	if err := SetLabels(dir, "a", Labels{Tags: []string{"good", " best", "good", ""}, Note: "why", Archived: true}); err != nil {
+		t.Fatal(err)
+	}
+	want := Labels{Tags: []string{"best", "good"}, Note: "why", Archived: true}
+	if l, err := ReadLabels(dir, "a"); err != nil || !reflect.DeepEqual(l, want) {
+		t.Errorf("got %v, %v", l, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rename(dir, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := ReadLabels(dir, "b"); err != nil || !reflect.DeepEqual(l, want) {
+		t.Errorf("under its new name: %v, %v", l, err)
+	}
+}
+
+func TestLabels_Refused(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Create(dir, Draft{Name: "a", Config: []byte("seed: 1\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []Labels{
+		{Tags: []string{"two words"}},
+		{Tags: []string{"a=b"}},
+		{Tags: []string{strings.Repeat("x", maxTag+1)}},
+		{Note: strings.Repeat("x", maxNote+1)},
+		{Tags: strings.Fields(many(maxTags + 1))},
+	} {
+		if err := SetLabels(dir, "a", l); !errors.Is(err, ErrLabels) {
+			t.Errorf("%.80v: %v", l, err)
+		}
+	}
+	if err := SetLabels(dir, "nowhere", Labels{}); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", LabelsFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLabels(dir, "a"); !errors.Is(err, ErrDamaged) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// many are n different words.
+func many(n int) string {
+	words := ""
+	for i := range n {
+		words += " " + strings.Repeat("x", i+1)
+	}
+	return words
+}

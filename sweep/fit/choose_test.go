@@ -1,0 +1,89 @@
+package fit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/rng"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
+)
+
+// fitted fits a CSV file with a header and so many rows, without networks.
+func fitted(t *testing.T, header string, steps int, row func(t int) string) *Result {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(header + "\n")
+	for i := range steps {
+		b.WriteString(row(i) + "\n")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &Request{
+		Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: 4 * time.Second, Workers: 1, Seed: 1,
+		Families: []string{"arhmm"},
+	}
+	runs := filepath.Join(dir, "runs")
+	f, err := r.Prepare(trials.Folder{Dir: filepath.Join(dir, "sweeps"), Name: "x"}, runs)
+	if err == nil {
+		err = f.Try(context.Background(), Place{
+			Workers: 1, Command: func(words ...string) string { return strings.Join(words, " ") },
+			Leader: trials.Leader{
+				Threads: 1, Log: hclog.NewNullLogger(), Page: func(string, any) ([]byte, error) { return nil, nil },
+			},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := f.Finish(runs, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// TestFit_ATieGoesToTheSimpler: of a random walk some autoregression predicts the validation part a little better than
+// the last value, by chance. The last value is the model all the same, and the verdict says which one it was level with.
+func TestFit_ATieGoesToTheSimpler(t *testing.T) {
+	s, x := rng.New(3, rng.Episode).At(0, 0, 0), 0.0
+	r := fitted(t, "t,y_x", 300, func(i int) string {
+		x += s.Normal()
+		return fmt.Sprintf("%d,%.5f", i, x)
+	})
+	top := r.Scores()[0]
+	if !r.Rule || r.Family != "naive" || top.Family == "naive" || !strings.Contains(r.Verdict, "which is level: the simpler model was taken") {
+		t.Errorf("%v after %s with %.4f\n%s", r.Settings, top.Name(), top.Score, r.Verdict)
+	}
+}
+
+// TestFit_SeesPastControls: where a control acts a step later, a model of past controls is chosen, and no autoregression of
+// the test is more than the margin ahead of it.
+func TestFit_SeesPastControls(t *testing.T) {
+	s, x, before := rng.New(3, rng.Episode).At(0, 0, 0), 0.0, 0.0
+	r := fitted(t, "t,y_x,u_v", 300, func(i int) string {
+		u := s.Normal()
+		x = 0.5*x + before + 0.1*s.Normal()
+		before = u
+		return fmt.Sprintf("%d,%.5f,%.5f", i, x, u)
+	})
+	past, _ := valueOf(r.Settings, "model.past_controls")
+	hardest, _ := r.Report.Hardest(false)
+	if past == "" || !(hardest.Ratio.Value <= margin) {
+		t.Errorf("%v: %s\n", r.Settings, r.Verdict)
+	}
+	if c, _ := r.Report.Hardest(true); !(c.Ratio.Value < 0.5) || math.IsNaN(c.Ratio.SE) {
+		t.Errorf("beside the simple rules: %+v", c.Ratio)
+	}
+}

@@ -1,0 +1,42 @@
+package trained
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/number"
+)
+
+// judge says below the table of an evaluation whether the model is ahead of the simplest rule, and whether the run ends
+// as its preset usually does.
+func (r *Run) judge(found *eval.Findings) {
+	numbers := found.Report.Numbers()
+	var behind []string
+	for _, k := range eval.Table1Horizons() {
+		if ratio := numbers.Get(eval.Name("ratio_to_static", k)); ratio >= 1 {
+			behind = append(behind, fmt.Sprintf("%d", k))
+		}
+	}
+	note := func(format string, args ...any) {
+		found.Table.Notes = append(found.Table.Notes, "Verdict: "+fmt.Sprintf(format, args...))
+	}
+	if len(behind) > 0 {
+		note("behind Static, which repeats the last observation, at horizons %s.", strings.Join(behind, ", "))
+	}
+	if numbers.Get("r2_final") < 0 {
+		note("behind the mean of the data at the last horizon.")
+	}
+	if u, ok := r.config.Usual(); ok {
+		value := numbers.Get(u.Number)
+		if !number.Finite(value) {
+			return
+		}
+		verdict, fails := u.Judge(value)
+		note("%s is %.3g. Over %d seeds, %s has a median of %.3g and a worst of %.3g: %s.", u.Number, value, u.Seeds,
+			u.Preset, u.Median, u.Worst, verdict)
+		if fails {
+			found.Table.Notes = append(found.Table.Notes, "Train again with another seed: seed=N.")
+		}
+	}
+}

@@ -1,0 +1,99 @@
+// What people say of runs: tags, a note, another name; and runs that are archived or deleted.
+
+import { el, text, count, counted } from './dom.js';
+import { post, runPath } from './api.js';
+import { runAddress, listAddress } from './address.js';
+
+const label = (name, labels) => post(runPath(name, '/labels'), labels);
+
+// sure is a button that acts at the second press.
+function sure(title, ask, act) {
+  let timer = 0;
+  const b = el('button', { type: 'button', class: 'danger' }, title);
+  const calm = () => { clearTimeout(timer); delete b.dataset.sure; text(b, title); };
+  b.addEventListener('click', () => {
+    if (b.dataset.sure) { calm(); act(); return; }
+    b.dataset.sure = 'yes';
+    text(b, ask());
+    timer = setTimeout(calm, 6000);
+  });
+  return b;
+}
+
+// labels shows the tags and the note of a run, and a form where they can be changed.
+export function labels(name) {
+  const chips = el('span');
+  const comment = el('span', { class: 'comment' });
+  const said = el('span', { class: 'said', role: 'status' });
+  const tags = el('input', { id: 'tags', autocomplete: 'off', placeholder: 'words separated by spaces' });
+  const note = el('textarea', { id: 'comment' });
+  const to = el('input', { id: 'to', autocomplete: 'off', spellcheck: 'false', value: name });
+  let now = {};
+  const tell = async (act, done) => {
+    try {
+      await act();
+      text(said, done);
+    } catch (error) {
+      text(said, error.message);
+    }
+  };
+  const own = () => ({ tags: tags.value.split(/[\s,]+/).filter(Boolean), note: note.value });
+  const archive = el('button', { type: 'button', onclick: () => tell(() => label(name, { ...now, archived: !now.archived }), now.archived ? 'restored' : 'archived') }, 'Archive');
+  const rename = () => tell(async () => { await post(runPath(name, '/rename'), { to: to.value.trim() }); location.hash = runAddress(to.value.trim()); }, '');
+  const remove = sure('Delete', () => 'Delete the run with all its files?', () => tell(async () => { await post(runPath(name, '/remove'), {}); location.hash = listAddress(); }, ''));
+  const form = el('details', { hidden: true }, el('summary', {}, 'Tags, note, name'),
+    el('form', { onsubmit: (e) => { e.preventDefault(); tell(() => label(name, { ...now, ...own() }), 'saved'); } },
+      el('label', { for: 'tags' }, 'Tags'), tags, el('label', { for: 'comment' }, 'Note'), note, el('div', {}, el('button', { type: 'submit' }, 'Save'), archive, remove, said),
+      el('label', { for: 'to' }, 'Name'), el('div', {}, to, el('button', { type: 'button', onclick: rename }, 'Rename'))));
+  return {
+    node: el('div', { class: 'labels' }, chips, comment, form),
+    know(about) { form.hidden = !about.can_edit; },
+    show(r) {
+      const fresh = r.labels ?? {};
+      if (JSON.stringify(fresh) === JSON.stringify(now)) return;
+      now = fresh;
+      chips.replaceChildren(...(now.archived ? ['archived', ...(now.tags ?? [])] : now.tags ?? []).map((t) => el('span', { class: 'tag' }, t)));
+      text(comment, now.note ?? '');
+      text(archive, now.archived ? 'Restore' : 'Archive');
+      if (!form.open || !form.contains(document.activeElement)) {
+        tags.value = (now.tags ?? []).join(' ');
+        note.value = now.note ?? '';
+      }
+    },
+  };
+}
+
+// bulkEdit are the same acts on the runs that are picked.
+export function bulkEdit(picked) {
+  const said = el('span', { class: 'said', role: 'status' });
+  const all = async (act, word) => {
+    const runs = picked();
+    let done = 0;
+    const faults = [];
+    for (const r of runs) {
+      text(said, `${count(done)} of ${count(runs.length)} …`);
+      try {
+        await act(r);
+        done++;
+      } catch (error) {
+        faults.push(`${r.name}: ${error.message}`);
+      }
+    }
+    text(said, faults.length ? `${count(done)} ${word}; ${faults[0]}${faults.length > 1 ? `, and ${faults.length - 1} more` : ''}` : `${count(done)} ${word}`);
+  };
+  const relabel = (change, word) => all((r) => label(r.name, change({ tags: [], ...r.labels })), word);
+  const tag = el('input', { placeholder: 'tag, or -tag', 'aria-label': 'Tag the selected runs; -tag removes a tag', autocomplete: 'off' });
+  const form = el('form', { class: 'tagging', onsubmit: (e) => {
+    e.preventDefault();
+    const word = tag.value.trim();
+    if (!word) return;
+    const off = word.startsWith('-') ? word.slice(1) : '';
+    relabel((l) => ({ ...l, tags: off ? l.tags.filter((t) => t !== off) : [...l.tags, word] }), off ? 'untagged' : 'tagged').then(() => { tag.value = ''; });
+  } }, tag);
+  const archive = el('button', { type: 'button', onclick: () => {
+    const back = picked().every((r) => r.labels?.archived);
+    relabel((l) => ({ ...l, archived: !back }), back ? 'restored' : 'archived');
+  } }, 'Archive');
+  const remove = sure('Delete', () => `Delete ${counted(picked().length, 'run')} with all files?`, () => all((r) => post(runPath(r.name, '/remove'), {}), 'deleted'));
+  return { node: el('span', { class: 'picks', hidden: true }, form, archive, remove, said) };
+}

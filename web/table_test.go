@@ -1,0 +1,142 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/store"
+)
+
+// made makes a run with a configuration and, unless it is empty, a measurement by the protocol ahead.
+func (b *bench) made(name, config, report string) {
+	b.t.Helper()
+	r, err := store.Create(b.dir, store.Draft{Name: name, Config: []byte(config), Info: store.Info{Steps: 100, Preset: "toy"}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.grow(r, 1, 20)
+	if err := r.End(store.Finished, ""); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.measure(name, report)
+}
+
+func (b *bench) measure(name, report string) {
+	b.t.Helper()
+	if report == "" {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(b.dir, name, "tables", "ahead.json"), []byte(report), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) table() table {
+	b.t.Helper()
+	status, _, body := b.ask("GET", "/api/table")
+	var t table
+	if err := json.Unmarshal([]byte(body), &t); err != nil || status != http.StatusOK {
+		b.t.Fatalf("%d %v: %s", status, err, body)
+	}
+	return t
+}
+
+func TestTable_HasAColumnForEverything(t *testing.T) {
+	b := newBench(t, "")
+	b.made("first", "seed: 1\nmodel:\n  kind: slds\n  latent: 4\noptim:\n  rate: 1e-05\n",
+		`{"protocol":"ahead","metrics":{"rmse":[0.5,null,2],"ratio":{"1":0.9,"10":0.7},"episodes":3}}`)
+	b.made("second", "seed: 2\nmodel:\n  kind: lstm\noptim:\n  rate: 0.001\n", "")
+	got := b.table()
+	at := map[string]int{}
+	for i, name := range got.Runs {
+		at[name] = i
+	}
+	first, second := at["first"], at["second"]
+	for key, want := range map[string][2]any{
+		"model.kind": {"slds", "lstm"}, "optim.rate": {1e-05, 0.001}, "model.latent": {4.0, nil}, "seed": {1.0, 2.0},
+	} {
+		if c := got.Settings[key]; len(c) != 2 || c[first] != want[0] || c[second] != want[1] {
+			t.Errorf("%s: %v, want %v", key, c, want)
+		}
+	}
+	for key, want := range map[string]any{
+		"ahead/rmse/1": 0.5, "ahead/rmse/2": nil, "ahead/rmse/3": 2.0, "ahead/ratio/10": 0.7, "ahead/episodes": 3.0,
+	} {
+		if c := got.Results[key]; want == nil && c != nil || want != nil && (len(c) != 2 || c[first] != want || c[second] != nil) {
+			t.Errorf("%s: %v, want %v", key, c, want)
+		}
+	}
+	if c := got.Training["train/objective"]; len(c) != 2 || c[0] != 20.0 {
+		t.Errorf("train/objective: %v", c)
+	}
+	if c := got.Training["validation/elbo"]; len(c) != 2 || c[0] != 9.0 {
+		t.Errorf("validation/elbo: %v", c)
+	}
+	b.measure("second", `{"metrics":{"rmse":[4]}}`)
+	if c := b.table().Results["ahead/rmse/1"]; len(c) != 2 || c[second] != 4.0 {
+		t.Errorf("what was measured later is missing: %v", c)
+	}
+	b.measure("second", `{"metrics":`)
+	if c := b.table().Settings["model.kind"]; len(c) != 2 || c[second] != "lstm" {
+		t.Errorf("a damaged measurement takes the settings along: %v", c)
+	}
+}
+
+func TestCurves_OfSeveralRuns(t *testing.T) {
+	b := newBench(t, "")
+	b.made("first", "seed: 1\n", "")
+	b.made("second", "seed: 2\n", "")
+	status, _, body := b.ask("GET", "/api/curves?run=first&run=second&run=nowhere&metric=train/objective&metric=validation/elbo&points=1000")
+	var got struct{ Runs map[string]Series }
+	if err := json.Unmarshal([]byte(body), &got); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %v: %s", status, err, body)
+	}
+	if len(got.Runs) != 2 {
+		t.Fatalf("%d runs", len(got.Runs))
+	}
+	for name, s := range got.Runs {
+		train, check := s.Splits["train"], s.Splits["validation"]
+		if train == nil || check == nil || len(train.Values) != 1 || len(check.Values) != 1 {
+			t.Fatalf("%s: %s", name, body)
+		}
+		c := train.Values["objective"].Mean
+		if len(c) != 20 || *c[19] != 20 || *check.Values["elbo"].Mean[1] != 9 {
+			t.Errorf("%s: %s", name, body)
+		}
+	}
+	for query, want := range map[string]int{
+		"run=first":                                                 http.StatusBadRequest,
+		"run=first&metric=train/loss&points=x":                      http.StatusBadRequest,
+		"metric=train/loss":                                         http.StatusOK,
+		"run=first&metric=train/loss&from=5&to=9":                   http.StatusOK,
+		strings.Repeat("run=a&", maxCurves+1) + "metric=train/loss": http.StatusBadRequest,
+	} {
+		if status, _, body := b.ask("GET", "/api/curves?"+query); status != want {
+			t.Errorf("%.60s: %d %s", query, status, body)
+		}
+	}
+}
+
+// TestShelf_LeavesThoseOfNobody: digests that nobody asks for make room.
+func TestShelf_LeavesThoseOfNobody(t *testing.T) {
+	s := newShelf(t.TempDir(), 8, 3)
+	for i := range 5 {
+		s.digest(fmt.Sprint("run-", i))
+		s.digest("run-0")
+	}
+	if s.digests["run-0"] == nil || s.digests["run-4"] == nil || len(s.digests) != 3 {
+		t.Errorf("kept %d: %v", len(s.digests), s.digests)
+	}
+	s.keep(map[string]bool{"run-4": true})
+	if s.digests["run-4"] == nil || len(s.digests) != 1 {
+		t.Errorf("kept %v", s.digests)
+	}
+}
