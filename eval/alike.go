@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/matrix"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // mostAlike is the most, in nats per step and dimension, that regimes may lose together where those that are alike are
@@ -36,6 +37,28 @@ const (
 	likenessPart  = 256
 	likenessSteps = 50_000
 )
+
+// Alike groups the regimes of a model by the last steps of recordings that were divided into them: for each regime the
+// first of its group. Of recording i, batch returns the whole and the noise that the filter takes.
+func Alike(f model.Filterer, y model.Systems, regimes [][]int, batch func(i int) (model.Batch, rng.Stream, error)) (
+	[]int, error,
+) {
+	steps := 0
+	for _, recording := range regimes {
+		steps += len(recording)
+	}
+	likeness := NewLikeness(y, steps)
+	var answer model.Filtering
+	for i, recording := range regimes {
+		b, noise, err := batch(i)
+		if err != nil {
+			return nil, err
+		}
+		f.Filter(&answer, b, noise)
+		likeness.Add(&answer, b, recording)
+	}
+	return likeness.Groups(), nil
+}
 
 // NewLikeness returns a Likeness of the regimes of systems, for sequences with so many steps together, of which it has
 // seen none.

@@ -134,19 +134,12 @@ func mergeable(f model.Forecaster) bool {
 // merged are the regimes that a model found, where those that predict alike on these steps have the number of the first
 // of them.
 func (d divided) merged(f model.Forecaster, found [][]int) [][]int {
-	steps := 0
-	for _, regimes := range found {
-		steps += len(regimes)
-	}
-	likeness := NewLikeness(f.(model.Systematic).Systems(), steps)
-	var answer model.Filtering
-	for i, e := range d.test {
+	systems := f.(model.Systematic).Systems()
+	// Held-out recordings are at hand: no batch is an error.
+	group, _ := Alike(f.(model.Filterer), systems, found, func(i int) (model.Batch, rng.Stream, error) {
 		noise := rng.New(d.seed, rng.Evaluation).At(0, uint32(i), noiseOfTest)
-		b := model.Whole(f, e.batch(f.Dims()), noise)
-		f.(model.Filterer).Filter(&answer, b, noise)
-		likeness.Add(&answer, b, found[i])
-	}
-	group := likeness.Groups()
+		return model.Whole(f, d.test[i].batch(f.Dims()), noise), noise, nil
+	})
 	list := make([][]int, len(found))
 	for i, regimes := range found {
 		for _, k := range regimes {

@@ -19,23 +19,13 @@ func (r *Run) Alike(of []Recording, regimes [][]int, seed uint64) ([]int, error)
 	if !ok {
 		return nil, fmt.Errorf("%w: %s has no base systems", ErrUnable, r.Family())
 	}
-	steps := 0
-	for _, recording := range regimes {
-		steps += len(recording)
-	}
-	likeness := eval.NewLikeness(systematic.Systems(), steps)
-	var answer model.Filtering
-	for i, recording := range of {
-		of, err := r.as(recording.Series)
+	return eval.Alike(f, systematic.Systems(), regimes, func(i int) (model.Batch, rng.Stream, error) {
+		noise := rng.New(seed, rng.Evaluation).At(0, 0, 0)
+		scaled, err := r.as(of[i].Series)
 		if err != nil {
-			return nil, err
+			return model.Batch{}, noise, err
 		}
-		b, err := of.whole(f.(model.Forecaster), recording.Series)
-		if err != nil {
-			return nil, err
-		}
-		f.Filter(&answer, b, rng.New(seed, rng.Evaluation).At(0, 0, 0))
-		likeness.Add(&answer, b, regimes[i])
-	}
-	return likeness.Groups(), nil
+		b, err := scaled.whole(f.(model.Forecaster), of[i].Series)
+		return b, noise, err
+	})
 }

@@ -210,7 +210,7 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 		return nil, err
 	}
 	if _, known := r.scale.Of(q.Of); !known && q.Before == nil {
-		return nil, fmt.Errorf("%w: each recording has a scale of its own, and training saw no recording %q", ErrSeries, q.Of)
+		return nil, unscaled(q.Of)
 	}
 	if r, err = r.as(Series{Observations: q.Before, Of: q.Of}); err != nil {
 		return nil, err

@@ -175,8 +175,7 @@ func (o *Online) Step(states []*State, next []Observation) error {
 // as is the run with the scale of a series, which comes one observation at a time: it has to be one of training.
 func (o *Online) as(s *State) (*Run, error) {
 	if _, known := o.run.scale.Of(s.Of); !known {
-		return nil, fmt.Errorf("%w: each recording has a scale of its own, and training saw no recording %q: the series "+
-			"(the client) has to bear the id of one", ErrSeries, s.Of)
+		return nil, fmt.Errorf("%w: the series (the client) has to bear the id of one", unscaled(s.Of))
 	}
 	return o.run.as(Series{Of: s.Of})
 }

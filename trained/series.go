@@ -43,6 +43,11 @@ func (r *Run) as(s Series) (*Run, error) {
 // Scaled are the recordings of training where each has a scale of its own, in order; nil: all have the same.
 func (r *Run) Scaled() []string { return slices.Sorted(maps.Keys(r.scale.Recordings)) }
 
+// unscaled is the error for a recording of which training saw none, where each has a scale of its own.
+func unscaled(recording string) error {
+	return fmt.Errorf("%w: each recording has a scale of its own, and training saw no recording %q", ErrSeries, recording)
+}
+
 // Recording is a series with its place in the data.
 type Recording struct {
 	Series

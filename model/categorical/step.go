@@ -4,6 +4,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 var _ model.Stepper = (*Forecaster)(nil)
@@ -16,14 +17,7 @@ func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
 func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
-	t, c := f.Tape, f.m.cfg
-	t.Reset()
-	dst.Resize(first.B, c.Dims, false)
-	z := t.New(first.B, c.NZ)
-	f.m.initial.Infer(t, z, first, f.noise(nil, first.B))
-	copy(dst.Z, z.Value)
-	copy(dst.Mean, z.Value)
-	clear(dst.Variance)
+	f.m.initial.Begin(f.Tape, dst, first, f.m.cfg.Dims)
 }
 
 // Step filters the next observation. The switch of the belief is b_t.
@@ -39,7 +33,7 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
 	t.Fuse(autodiff.Fusion{
 		Draw: r.z.Block(1, b.B), Mean: mean, Variance: variance, M1: r.mean, V1: r.variance,
-		M2: meas.Mean, V2: meas.Variance, Noise: f.noise(by.State, b.B), Seen: meas.Seen,
+		M2: meas.Mean, V2: meas.Variance, Noise: statespace.Disturbance(t, by.State, b.B, c.NZ), Seen: meas.Seen,
 	})
 	r.weigh(0)
 	f.leave(dst, &r, mean, variance)
@@ -57,7 +51,7 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 		r.choose(0, t.Constant(by.Switch, from.B, f.m.cfg.M))
 	}
 	r.mix(0)
-	t.Draw(r.z.Block(1, from.B), r.mean, r.variance, f.noise(by.State, from.B))
+	t.Draw(r.z.Block(1, from.B), r.mean, r.variance, statespace.Disturbance(t, by.State, from.B, f.m.cfg.NZ))
 	f.leave(dst, &r, r.mean, r.variance)
 }
 
@@ -86,14 +80,4 @@ func (f *Forecaster) leave(dst *model.Belief, r *recurrence, mean, variance auto
 	copy(dst.Variance, variance.Value)
 	kernel.Exp(dst.Weights, r.belief.Block(1, n).Value)
 	r.carry(dst)
-}
-
-// noise is the given one of the state, or zeros.
-func (f *Forecaster) noise(given []float32, rows int) autodiff.Tensor {
-	if given != nil {
-		return f.Tape.Constant(given, rows, f.m.cfg.NZ)
-	}
-	x := f.Tape.NewConstant(rows, f.m.cfg.NZ)
-	clear(x.Value)
-	return x
 }

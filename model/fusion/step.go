@@ -16,14 +16,7 @@ func (f *forecaster) Warmup() int { return f.m.observations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
 func (f *forecaster) Begin(dst *model.Belief, first model.Batch) {
-	t, d := f.Tape, f.m.dims
-	t.Reset()
-	dst.Resize(first.B, d, false)
-	z := t.New(first.B, d.NZ)
-	f.m.initial.Infer(t, z, first, noise(t, nil, first.B, d.NZ))
-	copy(dst.Z, z.Value)
-	copy(dst.Mean, z.Value)
-	clear(dst.Variance)
+	f.m.initial.Begin(f.Tape, dst, first, f.m.dims)
 }
 
 // Step filters the next observation.
@@ -36,7 +29,7 @@ func (f *forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 	t.Fuse(autodiff.Fusion{
 		Draw: z.Block(1, b.B), Mean: mean, Variance: variance, M1: move.Mean, V1: move.QInference, M2: meas.Mean,
 		V2:    meas.Variance,
-		Noise: noise(t, by.State, b.B, d.NZ), Seen: meas.Seen,
+		Noise: statespace.Disturbance(t, by.State, b.B, d.NZ), Seen: meas.Seen,
 	})
 	f.leave(dst, z, weights, mean, variance)
 }
@@ -46,7 +39,7 @@ func (f *forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 	t := f.Tape
 	t.Reset()
 	z, weights, move := f.move(from, u)
-	t.Draw(z.Block(1, from.B), move.Mean, move.Q, noise(t, by.State, from.B, f.m.dims.NZ))
+	t.Draw(z.Block(1, from.B), move.Mean, move.Q, statespace.Disturbance(t, by.State, from.B, f.m.dims.NZ))
 	f.leave(dst, z, weights, move.Mean, move.Q)
 }
 
@@ -72,16 +65,6 @@ func (f *forecaster) leave(dst *model.Belief, z, weights, mean, variance autodif
 	copy(dst.Variance, variance.Value)
 	copy(dst.Switch, weights.Value)
 	copy(dst.Weights, weights.Value)
-}
-
-// noise is the given one, or zeros.
-func noise(t *autodiff.Tape, given []float32, rows, cols int) autodiff.Tensor {
-	if given != nil {
-		return t.Constant(given, rows, cols)
-	}
-	x := t.NewConstant(rows, cols)
-	clear(x.Value)
-	return x
 }
 
 // Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.

@@ -3,6 +3,7 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
 var _ model.Exporter = (*Forecaster)(nil)
@@ -12,14 +13,7 @@ func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
 func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
-	t, c := f.Tape, f.m.cfg
-	t.Reset()
-	dst.Resize(first.B, c.Dims, false)
-	z := t.New(first.B, c.NZ)
-	f.m.initial.Infer(t, z, first, zeros(t, first.B, c.NZ))
-	copy(dst.Z, z.Value)
-	copy(dst.Mean, z.Value)
-	clear(dst.Variance)
+	f.m.initial.Begin(f.Tape, dst, first, f.m.cfg.Dims)
 }
 
 // Step filters the next observation. The measurement of the switch reads the present alone, also where it is an LSTM.
@@ -34,7 +28,7 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Di
 	t.Fuse(autodiff.Fusion{
 		Draw: d.z.Block(1, b.B), Mean: mean, Variance: variance, M1: d.state.Mean, V1: d.state.QInference, M2: meas.Mean,
 		V2:    meas.Variance,
-		Noise: disturbance(t, noise.State, b.B, c.NZ), Seen: meas.Seen,
+		Noise: statespace.Disturbance(t, noise.State, b.B, c.NZ), Seen: meas.Seen,
 	})
 	f.leave(dst, &d, s.draws(), mean, variance)
 }
@@ -46,7 +40,7 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.D
 	d, s := f.stand(from, u, measurement{}, noise)
 	s.prior(&d, 0)
 	d.state.Step(0)
-	t.Draw(d.z.Block(1, from.B), d.state.Mean, d.state.Q, disturbance(t, noise.State, from.B, c.NZ))
+	t.Draw(d.z.Block(1, from.B), d.state.Mean, d.state.Q, statespace.Disturbance(t, noise.State, from.B, c.NZ))
 	f.leave(dst, &d, s.draws(), d.state.Mean, d.state.Q)
 }
 
@@ -62,7 +56,7 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, no
 		previous = t.Constant(from.Switch, n, c.M)
 	}
 	d := f.m.transition.begin(t, z, t.Constant(u, n, c.NU), previous, n)
-	s := c.newSwitches(&d, c.Anneal.Final(), meas, disturbance(t, noise.Switch, n, c.M))
+	s := c.newSwitches(&d, c.Anneal.Final(), meas, statespace.Disturbance(t, noise.Switch, n, c.M))
 	d.proposeSwitch(0, s.draws())
 	return d, s
 }
@@ -76,18 +70,4 @@ func (f *Forecaster) leave(dst *model.Belief, d *dynamics, s, mean, variance aut
 	copy(dst.Variance, variance.Value)
 	copy(dst.Switch, s.Value)
 	copy(dst.Weights, d.weights.Value)
-}
-
-func zeros(t *autodiff.Tape, rows, cols int) autodiff.Tensor {
-	x := t.NewConstant(rows, cols)
-	clear(x.Value)
-	return x
-}
-
-// disturbance is the given noise, or zeros.
-func disturbance(t *autodiff.Tape, noise []float32, rows, cols int) autodiff.Tensor {
-	if noise == nil {
-		return zeros(t, rows, cols)
-	}
-	return t.Constant(noise, rows, cols)
 }

@@ -77,6 +77,28 @@ func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, nois
 	return mean, variance
 }
 
+// Begin writes the belief after the first observations: z_1 = t(h) for the mean of q(h), with no switch yet. It resets
+// the tape.
+func (n Initial) Begin(t *autodiff.Tape, dst *model.Belief, first model.Batch, d model.Dims) {
+	t.Reset()
+	dst.Resize(first.B, d, false)
+	z := t.New(first.B, n.cfg.NZ)
+	n.Infer(t, z, first, Disturbance(t, nil, first.B, n.cfg.NZ))
+	copy(dst.Z, z.Value)
+	copy(dst.Mean, z.Value)
+	clear(dst.Variance)
+}
+
+// Disturbance is the given noise of one step, [rows, cols], or zeros.
+func Disturbance(t *autodiff.Tape, given []float32, rows, cols int) autodiff.Tensor {
+	if given != nil {
+		return t.Constant(given, rows, cols)
+	}
+	x := t.NewConstant(rows, cols)
+	clear(x.Value)
+	return x
+}
+
 // Start writes z_1 = t(h). Standard normal h are draws from the prior.
 func (n Initial) Start(t *autodiff.Tape, z1, h autodiff.Tensor) {
 	hidden := t.Linear(h, n.hidden.W, n.hidden.B, autodiff.ReLU)
