@@ -65,10 +65,10 @@ func New(c Config, key rng.Key) *Model {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
 	m := &Model{cfg: c, key: key, params: p}
-	m.initial = statespace.NewInitial(p, c.initial(), &draws)
-	m.encoder = statespace.NewEncoder(p, c.encoder(), &draws)
+	m.initial = statespace.NewInitial(p, c.InitialConfig(), &draws)
+	m.encoder = statespace.NewEncoder(p, c.EncoderConfig(), &draws)
 	m.transition = newTransition(p, c, &draws)
-	m.emission = statespace.NewEmission(p, c.emission(), &draws)
+	m.emission = statespace.NewEmission(p, c.EmissionConfig(), &draws)
 	p.Pack()
 	return m
 }

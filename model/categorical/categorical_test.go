@@ -11,9 +11,11 @@ import (
 
 func tiny() Config {
 	return Config{
-		Dims:   model.Dims{NX: 3, NU: 2, NZ: 4, M: 5},
-		Hidden: 12, EncoderHidden: 10, Skip: true,
-		InitialObservations: 3, Emission: statespace.Gaussian, EmissionSD: statespace.ConstantSD,
+		Nets: statespace.Nets{
+			Dims:   model.Dims{NX: 3, NU: 2, NZ: 4, M: 5},
+			Hidden: 12, EncoderHidden: 10, Skip: true,
+			InitialObservations: 3, Emission: statespace.Gaussian, EmissionSD: statespace.ConstantSD,
+		},
 		Residual: true, VarianceFloor: 1e-5, Rollout: Sample,
 	}
 }

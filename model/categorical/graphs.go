@@ -17,7 +17,7 @@ func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
 		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Floor: c.VarianceFloor,
-		Initial: c.initial(), Emission: c.emission(),
+		Initial: c.InitialConfig(), Emission: c.EmissionConfig(),
 	}
 	list := []model.Graph{s.Encoder(), s.Begin()}
 	for _, first := range []bool{true, false} {

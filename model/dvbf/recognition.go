@@ -1,6 +1,8 @@
 package dvbf
 
 import (
+	"cmp"
+
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/statespace"
@@ -15,7 +17,7 @@ type recognition struct {
 }
 
 func newRecognition(p *autodiff.Params, d model.Dims, s *Settings, draws *rng.Stream) recognition {
-	width := s.encoderHidden()
+	width := cmp.Or(s.EncoderHidden, s.Hidden)
 	return recognition{
 		encoder: model.NewBody(p, "encoder", d.NX, width, s.Blocks, draws),
 		body:    model.NewBody(p, "recognition", d.NZ+width+d.NU, s.Hidden, min(s.Blocks, 1), draws),

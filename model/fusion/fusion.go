@@ -19,9 +19,10 @@
 package fusion
 
 import (
+	"cmp"
+
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -66,7 +67,7 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	}
 	m.initial = statespace.NewInitial(p, m.sketch.Initial, &draws)
 	m.encoder = statespace.NewEncoder(p, statespace.EncoderConfig{
-		NX: d.NX, NZ: s.Latent, Width: s.encoderHidden(), Blocks: s.Blocks,
+		NX: d.NX, NZ: s.Latent, Width: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
 	}, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, s.Weights, &draws)
 	m.transition = statespace.NewLocallyLinear(p, s.Switches, s.Latent, d.NU, s.Residual, float32(s.VarianceFloor), &draws)

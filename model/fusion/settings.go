@@ -50,13 +50,6 @@ var (
 // New builds the model that the settings describe.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return New(s, d, key), nil }
 
-func (s *Settings) encoderHidden() int {
-	if s.EncoderHidden == 0 {
-		return s.Hidden
-	}
-	return s.EncoderHidden
-}
-
 // Describe names the variant.
 func (s *Settings) Describe() model.Description {
 	other := map[statespace.Weights]statespace.Weights{

@@ -1,6 +1,7 @@
 package kvae
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -35,7 +36,7 @@ const side = 3
 func newCodec(p *autodiff.Params, s *Settings, d model.Data, draws *rng.Stream) codec {
 	n, na := codec{variance: float32(s.CodeVariance)}, s.codes(d)
 	if !s.convolves(d.Image) {
-		width := s.encoderHidden()
+		width := cmp.Or(s.EncoderHidden, s.Hidden)
 		n.trunk = model.NewBody(p, "encoder", d.NX, width, s.Blocks, draws)
 		n.heads(p, width, na, draws)
 		n.emission = statespace.NewEmission(p, statespace.EmissionConfig{

@@ -69,13 +69,6 @@ func (s *Settings) Choose(env string) map[string]string {
 // New builds the model that the settings describe.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return New(s, d, key), nil }
 
-func (s *Settings) encoderHidden() int {
-	if s.EncoderHidden == 0 {
-		return s.Hidden
-	}
-	return s.EncoderHidden
-}
-
 // convolves reports whether observations of this size are encoded by convolutions.
 func (s *Settings) convolves(image [3]int) bool { return s.Convolutions > 0 && image != [3]int{} }
 

@@ -54,29 +54,16 @@ const (
 
 // Config is a model: its sizes, its variant and the resolutions of what the paper leaves open.
 type Config struct {
-	// NX, NU, NZ and the number M of base systems, which is the size of s. With several bodies they are those of each,
-	// and each body is a sequence of a batch: consecutive sequences are the bodies of one.
-	model.Dims
+	statespace.Nets // M is also the size of s, and Hidden the width of the LSTM
 
 	Switching Switching
 	Weights   statespace.Weights // sigmoid: the maze of the paper
 
-	Hidden        int  // width of all networks but the encoder, and of the LSTM
-	EncoderHidden int  // width of the encoder trunk
-	Blocks        int  // residual blocks of encoder, initial network and decoder; 0: one dense layer
-	Skip          bool // linear maps beside encoder, initial network and decoder
-
 	Measurement         Measurement
-	MeasurementControls bool // whether the measurement network also reads u_t
-	InitialObservations int  // k, the (x, u) pairs that q(h) reads
-	Initial             statespace.InitialNet
-
-	Emission   statespace.Density
-	EmissionSD statespace.SD
-
-	Residual bool    // z + A·z rather than A·z
-	Offset   bool    // every base system adds a constant cᵢ
-	SwitchSD float64 // Normal: standard deviations of the switch at the beginning; 0: as dense layers are drawn
+	MeasurementControls bool    // whether the measurement network also reads u_t
+	Residual            bool    // z + A·z rather than A·z
+	Offset              bool    // every base system adds a constant cᵢ
+	SwitchSD            float64 // Normal: standard deviations of the switch at the beginning; 0: as dense layers are drawn
 	// Concrete: mix transition and measurement logits by γ; without it the posterior uses the measurement alone
 	Gate          bool
 	Hard          bool    // Concrete: one-hot forward pass with the relaxed gradient (straight-through)
@@ -100,24 +87,6 @@ func (c Config) transitionBlocks() int { return min(c.Blocks, 1) }
 
 // binary reports whether the switch is a vector of relaxed Bernoulli variables.
 func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == statespace.Sigmoid }
-
-func (c Config) initial() statespace.InitialConfig {
-	return statespace.InitialConfig{
-		NX: c.NX, NU: c.NU, NZ: c.NZ, Observations: c.InitialObservations, Hidden: c.Hidden, Blocks: c.Blocks,
-		Net: c.Initial, Skip: c.Skip,
-	}
-}
-
-func (c Config) encoder() statespace.EncoderConfig {
-	return statespace.EncoderConfig{NX: c.NX, NZ: c.NZ, Width: c.EncoderHidden, Blocks: c.Blocks, Skip: c.Skip}
-}
-
-func (c Config) emission() statespace.EmissionConfig {
-	return statespace.EmissionConfig{
-		Density: c.Emission, SD: c.EmissionSD, NX: c.NX, NZ: c.NZ, Hidden: c.Hidden, Blocks: c.Blocks,
-		Skip: c.Skip,
-	}
-}
 
 // Validate returns every fault of the configuration.
 func (c Config) Validate() error {

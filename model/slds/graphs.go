@@ -13,7 +13,7 @@ func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	s := statespace.Sketch{
 		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Offset: c.Offset,
 		Floor:   c.VarianceFloor,
-		Initial: c.initial(), Emission: c.emission(),
+		Initial: c.InitialConfig(), Emission: c.EmissionConfig(),
 	}
 	list := []model.Graph{s.Encoder(), s.Begin()}
 	for _, first := range []bool{true, false} {

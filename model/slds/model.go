@@ -51,10 +51,10 @@ func New(cfg Config, key rng.Key) (*Model, error) {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
 	m := &Model{cfg: cfg, params: p, note: cfg.divergenceNote()}
-	m.initial = statespace.NewInitial(p, cfg.initial(), &draws)
+	m.initial = statespace.NewInitial(p, cfg.InitialConfig(), &draws)
 	m.recognition = newRecognitionNet(p, cfg, &draws)
 	m.transition = newTransitionNet(p, cfg, &draws)
-	m.emission = statespace.NewEmission(p, cfg.emission(), &draws)
+	m.emission = statespace.NewEmission(p, cfg.EmissionConfig(), &draws)
 	p.Pack()
 	return m, nil
 }

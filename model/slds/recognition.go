@@ -19,7 +19,7 @@ type recognitionNet struct {
 }
 
 func newRecognitionNet(p *autodiff.Params, c Config, draws *rng.Stream) recognitionNet {
-	n := recognitionNet{encoder: statespace.NewEncoder(p, c.encoder(), draws)}
+	n := recognitionNet{encoder: statespace.NewEncoder(p, c.EncoderConfig(), draws)}
 	if c.Switching == Deterministic { // nothing to infer
 		return n
 	}

@@ -1,6 +1,7 @@
 package slds
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -152,11 +153,12 @@ func (s *Settings) one(l statespace.Layout, horizon uint64, key rng.Key) (states
 	return m, nil
 }
 
-func (s *Settings) encoderHidden() int {
-	if s.EncoderHidden == 0 {
-		return s.Hidden
+func (s *Settings) nets(dims model.Dims) statespace.Nets {
+	return statespace.Nets{
+		Dims:   dims,
+		Hidden: s.Hidden, EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks, Skip: s.Skip,
+		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
 	}
-	return s.EncoderHidden
 }
 
 func (s *Settings) warmup(horizon uint64) statespace.Warmup {
@@ -166,9 +168,7 @@ func (s *Settings) warmup(horizon uint64) statespace.Warmup {
 // categorical is the model with a discrete switch.
 func (s *Settings) categorical(dims model.Dims, horizon uint64) categorical.Config {
 	return categorical.Config{
-		Dims:   dims,
-		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
-		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
+		Nets:     s.nets(dims),
 		Residual: s.Residual, VarianceFloor: float32(s.VarianceFloor), Rows: s.Rows, Preview: s.Preview,
 		Rollout: categorical.Rollout(s.Eval.Rollout), Warmup: s.warmup(horizon), Start: s.Start == FromARHMM,
 	}
@@ -176,12 +176,9 @@ func (s *Settings) categorical(dims model.Dims, horizon uint64) categorical.Conf
 
 func (s *Settings) config(dims model.Dims, horizon uint64) Config {
 	return Config{
-		Dims:      dims,
+		Nets:      s.nets(dims),
 		Switching: s.Switching, Weights: s.Weights,
-		Hidden: s.Hidden, EncoderHidden: s.encoderHidden(), Blocks: s.Blocks, Skip: s.Skip,
-		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls, Initial: s.Initial,
-		InitialObservations: s.InitialObservations,
-		Emission:            s.Emission, EmissionSD: s.EmissionSD,
+		Measurement: s.Measurement, MeasurementControls: s.MeasurementControls,
 		Residual: s.Residual, Offset: s.Offset, SwitchSD: s.SwitchSD,
 		Gate: s.Gate, Hard: s.Hard,
 		KLSamples: s.KLSamples, VarianceFloor: float32(s.VarianceFloor), Rollout: s.Eval.Rollout,

@@ -16,11 +16,12 @@ import (
 
 func tiny() Config {
 	return Config{
-		Dims:      model.Dims{NX: 3, NU: 2, NZ: 4, M: 5},
-		Switching: Concrete, Weights: statespace.Softmax,
-		Hidden: 12, EncoderHidden: 10, Blocks: 0,
-		Measurement: LSTM, MeasurementControls: true, InitialObservations: 3,
-		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD,
+		Nets: statespace.Nets{
+			Dims:   model.Dims{NX: 3, NU: 2, NZ: 4, M: 5},
+			Hidden: 12, EncoderHidden: 10, InitialObservations: 3,
+			Emission: statespace.Gaussian, EmissionSD: statespace.StateSD,
+		},
+		Switching: Concrete, Weights: statespace.Softmax, Measurement: LSTM, MeasurementControls: true,
 		Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5, Rollout: RolloutSample,
 		Anneal: Anneal{Posterior: 0.75, Prior: 2, Start: 1, Rate: 0.97, Every: 100, KLSwitch: 0.1},
 	}
