@@ -49,6 +49,19 @@ func Ask[Q any](r *Run, a Ability[Q]) (Q, error) {
 	return q, nil
 }
 
+// about returns the model's answers to a kind of question about a whole series, with the series as a batch and the run
+// with its scale.
+func about[Q any](r *Run, a Ability[Q], s Series) (f Q, own *Run, b model.Batch, err error) {
+	if f, err = Ask(r, a); err != nil {
+		return f, nil, b, err
+	}
+	if own, err = r.as(s); err != nil {
+		return f, nil, b, err
+	}
+	b, err = own.whole(any(f).(model.Forecaster), s)
+	return f, own, b, err
+}
+
 // of returns a forecaster's answers to the question.
 func (Ability[Q]) of(f model.Forecaster) (q Q, ok bool) {
 	q, ok = f.(Q)

@@ -20,14 +20,7 @@ type Filtering struct {
 
 // Filter infers the latent states of a series. The same seed gives the same path.
 func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
-	f, err := Ask(r, Filters)
-	if err != nil {
-		return Filtering{}, err
-	}
-	if r, err = r.as(s); err != nil {
-		return Filtering{}, err
-	}
-	prefix, err := r.whole(f.(model.Forecaster), s)
+	f, r, prefix, err := about(r, Filters, s)
 	if err != nil {
 		return Filtering{}, err
 	}
@@ -53,14 +46,7 @@ type Smoothing struct {
 
 // Smooth infers the latent states of a series from all of it, and fills its gaps.
 func (r *Run) Smooth(s Series) (Smoothing, error) {
-	f, err := Ask(r, Smooths)
-	if err != nil {
-		return Smoothing{}, err
-	}
-	if r, err = r.as(s); err != nil {
-		return Smoothing{}, err
-	}
-	b, err := r.whole(f.(model.Forecaster), s)
+	f, r, b, err := about(r, Smooths, s)
 	if err != nil {
 		return Smoothing{}, err
 	}
@@ -93,14 +79,7 @@ type Segmentation struct {
 // Segment divides a series into regimes, which are numbered by the time that each has in the training data, whatever
 // the series: the first is the largest. The same seed gives the same answer.
 func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
-	f, err := Ask(r, Segments)
-	if err != nil {
-		return Segmentation{}, err
-	}
-	if r, err = r.as(s); err != nil {
-		return Segmentation{}, err
-	}
-	b, err := r.whole(f.(model.Forecaster), s)
+	f, r, b, err := about(r, Segments, s)
 	if err != nil {
 		return Segmentation{}, err
 	}
