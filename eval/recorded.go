@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -274,7 +275,7 @@ func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims
 			}
 			if e.Seen != nil {
 				if q.Prefix.Seen == nil {
-					q.Prefix.Seen = ones(o.Prefix * n * d.NX)
+					q.Prefix.Seen = slices.Repeat([]float32{1}, o.Prefix*n*d.NX)
 				}
 				copy(q.Prefix.Seen[row*d.NX:(row+1)*d.NX], e.Seen[from*d.NX:])
 			}
@@ -288,14 +289,6 @@ func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims
 	return q
 }
 
-func ones(n int) []float32 {
-	v := make([]float32, n)
-	for i := range v {
-		v[i] = 1
-	}
-	return v
-}
-
 // seen reports whether element i of the observations was measured.
 func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
 
@@ -305,10 +298,11 @@ func (r *RecordedReport) score(row []float64, width int, s recordedStart, d mode
 ) {
 	_, test := r.Options.scored()
 	e := &test[s.recording]
+	held := b.held(e, d.NX)
 	all := []func(k, c int) prediction{of}
 	for i, base := range b.list {
 		means := make([]float64, r.Horizon*d.NX)
-		base.predict(means, e, b.held(e, d.NX), s.at, d)
+		base.predict(means, e, held, s.at, d)
 		all = append(all, func(k, c int) prediction {
 			return prediction{means[k*d.NX+c], func() Mixture {
 				return Mixture{[]float64{means[k*d.NX+c]}, []float64{b.deviations[i][k*d.NX+c]}}
