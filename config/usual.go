@@ -19,7 +19,7 @@ func usual() []Usual {
 		{"maze", "ratio_to_static/10", .0465, .0561, 3},
 		{"modes", "accuracy", .989, .987, 5},
 		{"nascar", "accuracy", 1, .9997, 5},
-		{"reacher", "ratio_to_static/10", .0258, .0519, 16},
+		{"reacher", "ratio_to_static/10", .0283, .0793, 20},
 		{"sticky", "accuracy", .997, .996, 5},
 	}
 }
