@@ -18,10 +18,13 @@ import (
 
 func testConfig(switching slds.Switching) slds.Config {
 	return slds.Config{
-		Dims: model.Dims{NX: 2, NU: 1, NZ: 4, M: 8}, Switching: switching, Weights: statespace.Softmax,
-		Hidden: 32, EncoderHidden: 32, Measurement: slds.LSTM, MeasurementControls: true, InitialObservations: 3,
-		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Gate: true, KLSamples: 10,
-		VarianceFloor: 1e-5, Rollout: slds.RolloutSample,
+		Nets: statespace.Nets{
+			Dims:   model.Dims{NX: 2, NU: 1, NZ: 4, M: 8},
+			Hidden: 32, EncoderHidden: 32, InitialObservations: 3,
+			Emission: statespace.Gaussian, EmissionSD: statespace.StateSD,
+		},
+		Switching: switching, Weights: statespace.Softmax, Measurement: slds.LSTM, MeasurementControls: true,
+		Residual: true, Gate: true, KLSamples: 10, VarianceFloor: 1e-5, Rollout: slds.RolloutSample,
 		Anneal: slds.Anneal{Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLSwitch: 0.1},
 	}
 }
