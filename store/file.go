@@ -1,10 +1,12 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
@@ -28,6 +30,26 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return data, err
+}
+
+// readJSON decodes a JSON file, of limited size, in the folder of the named run. Without the file, into stays as it is.
+func readJSON(dir, name, file string, limit int64, into any) error {
+	folder, err := find(dir, name)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(folder, file)
+	data, err := disk.ReadFile(path, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+	}
+	return nil
 }
 
 // OpenFile opens a file that a run has written, to read it. If it is no regular file, it is damaged.

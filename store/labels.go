@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // Labels are what people say of a run. They stand in a file of their own, which no process that trains the run writes:
@@ -35,21 +32,9 @@ const (
 
 // ReadLabels reads the labels of the named run. A run that nobody has labelled has none.
 func ReadLabels(dir, name string) (Labels, error) {
-	folder, err := find(dir, name)
-	if err != nil {
-		return Labels{}, err
-	}
 	var l Labels
-	path := filepath.Join(folder, LabelsFile)
-	data, err := disk.ReadFile(path, maxLabels)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &l)
-	}
-	if err != nil {
-		return Labels{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+	if err := readJSON(dir, name, LabelsFile, maxLabels, &l); err != nil {
+		return Labels{}, err
 	}
 	return l, nil
 }

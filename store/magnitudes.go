@@ -2,10 +2,7 @@ package store
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -35,19 +32,8 @@ func (s *Magnitudes) Cut(step uint64) {
 // ReadMagnitudes reads the magnitudes of the named run; a run of an older release has none.
 func ReadMagnitudes(dir, name string) (Magnitudes, error) {
 	s := Magnitudes{Tensors: []string{}, Records: []StepMagnitudes{}}
-	folder, err := find(dir, name)
-	if err != nil {
-		return s, err
-	}
-	data, err := ReadFile(filepath.Join(folder, MagnitudesFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &s)
-	}
-	if err != nil {
-		return Magnitudes{}, fmt.Errorf("%w: %s: %w", ErrDamaged, MagnitudesFile, err)
+	if err := readJSON(dir, name, MagnitudesFile, maxFile, &s); err != nil {
+		return Magnitudes{}, err
 	}
 	return s, nil
 }
