@@ -9,12 +9,7 @@ func (o RecordedOptions) fits(horizon, nx int) error {
 	if o.Fits == nil {
 		return nil
 	}
-	starts, stride := 0, o.stride(horizon)
-	for _, e := range o.Test {
-		if places := e.T - o.Prefix - horizon; places >= 0 {
-			starts += places/stride + 1
-		}
-	}
+	starts := len(o.starts(horizon))
 	const mostPredictors, pathBytes = 5, 8 // a mean and a deviation, as float32
 	values := float64(horizon) * float64(nx)
 	path := float64(min(starts, trialsPerQuery) * pathBytes)
