@@ -53,17 +53,16 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 		params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
 		anneal: s.Anneal,
 	}
-	m.initial = statespace.NewInitial(p, statespace.InitialConfig{
-		NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
-		Net: s.Initial,
-	}, &draws)
+	nets := statespace.Nets{
+		Dims: m.dims, Hidden: s.Hidden, Blocks: s.Blocks, InitialObservations: s.InitialObservations, Initial: s.Initial,
+		Emission: s.Emission, EmissionSD: statespace.ConstantSD,
+	}
+	m.initial = statespace.NewInitial(p, nets.InitialConfig(), &draws)
 	m.recognition = newRecognition(p, m.dims, s, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, statespace.Softmax, &draws)
 	m.transition = statespace.NewMatrices(p, s.Switches, s.Latent, d.NU+s.Latent, s.Residual, &draws)
 	m.initNoiseMatrices(&draws)
-	m.emission = statespace.NewEmission(p, statespace.EmissionConfig{
-		Density: s.Emission, SD: statespace.ConstantSD, NX: d.NX, NZ: s.Latent, Hidden: s.Hidden, Blocks: s.Blocks,
-	}, &draws)
+	m.emission = statespace.NewEmission(p, nets.EmissionConfig(), &draws)
 	p.Pack()
 	return m
 }

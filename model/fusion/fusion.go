@@ -55,20 +55,16 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	draws := key.At(0, 0, 0)
 	m := &Model{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}}
 	m.observations, m.weights = s.InitialObservations, s.Weights
+	nets := statespace.Nets{
+		Dims: m.dims, Hidden: s.Hidden, EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
+		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
+	}
 	m.sketch = statespace.Sketch{
 		Residual: s.Residual, Floor: float32(s.VarianceFloor),
-		Initial: statespace.InitialConfig{
-			NX: d.NX, NU: d.NU, NZ: s.Latent, Observations: s.InitialObservations, Hidden: s.Hidden, Blocks: s.Blocks,
-			Net: s.Initial,
-		},
-		Emission: statespace.EmissionConfig{
-			Density: s.Emission, SD: s.EmissionSD, NX: d.NX, NZ: s.Latent, Hidden: s.Hidden, Blocks: s.Blocks,
-		},
+		Initial: nets.InitialConfig(), Emission: nets.EmissionConfig(),
 	}
 	m.initial = statespace.NewInitial(p, m.sketch.Initial, &draws)
-	m.encoder = statespace.NewEncoder(p, statespace.EncoderConfig{
-		NX: d.NX, NZ: s.Latent, Width: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
-	}, &draws)
+	m.encoder = statespace.NewEncoder(p, nets.EncoderConfig(), &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, s.Weights, &draws)
 	m.transition = statespace.NewLocallyLinear(p, s.Switches, s.Latent, d.NU, s.Residual, float32(s.VarianceFloor), &draws)
 	m.emission = statespace.NewEmission(p, m.sketch.Emission, &draws)
