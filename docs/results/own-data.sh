@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # own-data.sh DIR [NAME...]: fits real data sets, which R and statsmodels install (Debian: r-base-core, python3-statsmodels),
-# with `switchyard fit` and nothing else. It works in DIR and prints the table of own-data.md, a row for each set and seed.
+# with `switchyard fit` and nothing else. It works in DIR and prints the table of own-data.md, a row for each set.
 # BUDGET (30s), SEEDS ("1 2 3"), WORKERS (1) and STATSMODELS, the folder of that package, may be set. `switchyard` and jq
 # have to be in PATH. What is done is not done again: the same command goes on.
 set -euo pipefail
@@ -47,24 +47,26 @@ R
 	done
 }
 
-# row NAME SEED prints the row of a fit: the steps, the model, the error over that of the best simple rule and of the
-# autoregression, paired, and the seconds that the fit took.
+# row NAME prints the row of a data set: the steps, the models of the seeds, and for each seed the error over that of the
+# best simple rule and of the autoregression, with its paired standard error where there is one, and the seconds.
 row() {
 	local steps
 	steps=$(switchyard data info "$1.csv" --json | jq '.steps')
-	jq -r --arg name "$1" --arg seed "$2" --arg steps "$steps" --arg took "$(cat "took-$1-$2")" '
-		def two: if . == null then "–" else (. * 100 | round / 100 | tostring) end;
-		def ratio: if . == null then "–" else "\(.error_ratio | two) ± \(.standard_error | two)" end;
+	jq -rs --arg name "$1" --arg steps "$steps" --arg took "$(cat took-"$1"-? | tr '\n' ' ')" '
+		def two: . * 100 | round / 100 | tostring;
+		def ratio: if . == null then "–" elif .standard_error == null then .error_ratio | two
+			else "\(.error_ratio | two) ± \(.standard_error | two)" end;
 		def model: [.settings[] | select(startswith("model.kind=") or startswith("model.season=") or startswith("model.switches=")
 			or startswith("model.order=") or startswith("model.past") or startswith("env.transform=")) | sub("^[a-z]+\\."; "")] | join(" ");
-		(.against | map(select(.name | startswith("ARX") | not)) | map(select(.error_ratio != null)) | max_by(.error_ratio)) as $rule |
-		(.against | map(select(.name | startswith("ARX"))) | first) as $order |
-		[$name, $steps, $seed, model, ($rule.name // "–"), ($rule | ratio), ($order | ratio), $took] | @tsv' "fit-$1-$2.json"
+		def rule: .against | map(select((.name | startswith("ARX") | not) and .error_ratio != null)) | max_by(.error_ratio);
+		def order: .against | map(select(.name | startswith("ARX"))) | first;
+		[$name, $steps, (map(model) | unique | join("; ")), (map(rule | .name // "–") | unique | join("; ")),
+			(map(rule | ratio) | join(", ")), (map(order | ratio) | join(", ")), $took] | @tsv' fit-"$1"-?.json
 }
 
 cd "$here"
 test -e lynx.csv || write_data
-printf 'data set\tsteps\tseed\tmodel\tbest rule\tover the rule\tover AR\tseconds\n' | tee table.tsv
+printf 'data set\tsteps\tmodels\tbest rule\tover the rule\tover AR\tseconds\n' | tee table.tsv
 for file in *.csv; do
 	name=${file%.csv}
 	[[ ${#only[@]} -eq 0 || " ${only[*]} " == *" $name "* ]] || continue
@@ -76,6 +78,6 @@ for file in *.csv; do
 				{ echo "$name $seed: refused, see log-$name-$seed"; continue; }
 			echo $(($(date +%s) - begun)) > "took-$name-$seed"
 		fi
-		row "$name" "$seed" | tee -a table.tsv
 	done
+	ls fit-"$name"-?.json > names 2> none && row "$name" | tee -a table.tsv
 done
