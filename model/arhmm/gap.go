@@ -15,6 +15,7 @@ type gap struct {
 // Limits of a gap.
 const (
 	mostEdges  = 2048    // between the nodes of two steps, where a node remembers more than one regime
+	mostKept   = 1 << 22 // edges of all steps, likewise
 	mostMemory = 1 << 20 // values of the covariances of all nodes of a step, likewise
 	mostHeld   = 512     // missing values that are inferred together when a gap is smoothed
 )
@@ -37,22 +38,8 @@ func (g gap) nodes(K, t int) int {
 // findGaps lists the gaps of the recording. Without lags each step with a missing value is one.
 func (p *passes) findGaps() {
 	p.gaps, p.edges = p.gaps[:0], p.edges[:0]
-	for t := p.L; t < p.r.T; t++ {
-		if p.r.complete(t, p.L) {
-			continue
-		}
-		g := gap{first: t, edges: len(p.edges)}
-		for g.last = t; g.last < p.r.T; g.last++ {
-			if p.L == 0 || p.r.complete(g.last, p.L-1) {
-				g.clean = true
-				break
-			}
-		}
-		if !g.clean {
-			g.last--
-		}
-		t = g.last
-		g.depth = p.depth(g)
+	for g, ok := p.gapAfter(p.L); ok; g, ok = p.gapAfter(g.last + 1) {
+		g.edges = len(p.edges)
 		for s := g.first; s <= g.last; s++ {
 			p.edges = append(p.edges, make([]float64, g.nodes(p.K, s-1)*p.K)...)
 		}
@@ -60,10 +47,55 @@ func (p *passes) findGaps() {
 	}
 }
 
+// gapAfter is the first gap that begins at step t or after it; false: there is none.
+func (p *passes) gapAfter(t int) (gap, bool) {
+	for t < p.r.T && p.r.complete(t, p.L) {
+		t++
+	}
+	if t >= p.r.T {
+		return gap{}, false
+	}
+	g := gap{first: t}
+	for g.last = t; g.last < p.r.T; g.last++ {
+		if p.L == 0 || p.r.complete(g.last, p.L-1) {
+			g.clean = true
+			break
+		}
+	}
+	if !g.clean {
+		g.last--
+	}
+	g.depth = p.depth(g)
+	return g, true
+}
+
+// GapWork estimates the multiplications and additions with which one sweep of EM with K regimes and some lags crosses
+// the gaps of a recording, of which missing[t] of so many channels are not seen at step t.
+func GapWork(missing []int, channels, regimes, lags int) float64 {
+	const edge = 200 // of an edge whatever is missing: the prediction, an exponential and a logarithm
+	p := passes{system: &system{dims: dims{D: channels, K: regimes, L: lags}}}
+	p.r = recording{T: len(missing), x: make([]float64, len(missing)*channels), full: make([]bool, len(missing))}
+	for t, n := range missing {
+		p.r.full[t] = n == 0
+		for i := range n {
+			p.r.x[t*channels+i] = math.NaN()
+		}
+	}
+	work := 0.0
+	for g, ok := p.gapAfter(lags); ok; g, ok = p.gapAfter(g.last + 1) {
+		q := float64(p.held(g, g.depth) + channels)
+		for t := g.first; t <= g.last; t++ {
+			work += float64(g.nodes(regimes, t-1)*regimes) * (q*q*float64(channels+2) + edge)
+		}
+	}
+	return work
+}
+
 // depth is how many regimes a node remembers: as many as the limits allow, at least one.
 func (p *passes) depth(g gap) int {
 	depth, nodes := 1, p.K
-	for depth <= g.last-g.first && nodes*p.K*p.K <= mostEdges && depth < 64 {
+	most := min(mostEdges, mostKept/(g.last-g.first+1))
+	for depth <= g.last-g.first && nodes*p.K*p.K <= most && depth < 64 {
 		depth, nodes = depth+1, nodes*p.K
 	}
 	for held := p.held(g, depth); depth > 1 && nodes*held*held > mostMemory; held = p.held(g, depth) {

@@ -165,6 +165,27 @@ func TestSweep_WithGapsRaisesTheLikelihood(t *testing.T) {
 	}
 }
 
+// TestGapWork is of the edges that a sweep follows: none without gaps, and those that the forward pass keeps.
+func TestGapWork(t *testing.T) {
+	missing := make([]int, 40)
+	if w := GapWork(missing, 2, 3, 1); w != 0 {
+		t.Errorf("%v without a gap", w)
+	}
+	missing[7], missing[20], missing[21] = 1, 2, 1
+	s, r := random(t, dims{K: 3, D: 2, L: 1, P: 3}, 40)
+	for step, n := range missing {
+		r.full[step] = n == 0
+		for i := range n {
+			r.x[step*2+i] = math.NaN()
+		}
+	}
+	p := newPasses(s)
+	p.forward(r)
+	if w := GapWork(missing, 2, 3, 1); w < 200*float64(len(p.edges)) || len(p.edges) == 0 {
+		t.Errorf("%v for %d edges", w, len(p.edges))
+	}
+}
+
 func started(t *testing.T, s *Settings, batches []model.Batch) model.Chain {
 	t.Helper()
 	built, err := s.New(model.Data{NX: 2, NU: 1}, rng.New(1, rng.Init))

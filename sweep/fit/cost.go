@@ -3,6 +3,8 @@ package fit
 import (
 	"fmt"
 	"math"
+
+	"github.com/switchyard-ml/switchyard/model/arhmm"
 )
 
 // The model of costs, in seconds of one core. It is fixed, not measured, so that a plan is the same on every machine:
@@ -12,6 +14,7 @@ const (
 	flopsPerSecond = 6e9   // of an update
 	updateSeconds  = 1e-3  // an update beside its floating-point operations
 	emSeconds      = 2e-9  // a multiplication and an addition of a sweep
+	emPasses       = 20    // sweeps that an EM's predictions of the validation part are worth
 	fewestUpdates  = 500   // of a model that is trained by gradient; fewer are no answer
 	mostUpdates    = 10000 // more are for train
 	further        = 2     // seeds with which the winner is trained again
@@ -21,7 +24,11 @@ const (
 func (p *Plan) em(switches, order, past, chains, sweeps int) float64 {
 	d, row := float64(p.facts.d), float64(order*p.facts.d+(past+1)*p.facts.du+1)
 	step := float64(switches) * (row*row + 2*d*row + 2*d*d + float64(switches) + 20)
-	return trialSeconds + emSeconds*float64(chains*sweeps*p.facts.steps)*step
+	sweep := float64(p.facts.steps) * step
+	for _, missing := range p.facts.gaps {
+		sweep += arhmm.GapWork(missing, p.facts.d, switches, order)
+	}
+	return trialSeconds + emSeconds*float64(chains*sweeps+emPasses)*sweep
 }
 
 // pay divides the candidates into those that the budget pays for, and those that it does not. Candidates without

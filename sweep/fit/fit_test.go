@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,39 @@ func TestPlan_IsAFunctionOfTheRequest(t *testing.T) {
 		if transform, _ := valueOf(c.Settings, "env.transform"); c.Family != "naive" && transform != "diff" {
 			t.Errorf("%v", c.Settings)
 		}
+	}
+}
+
+// TestPlan_PaysForGaps: EM follows all regimes over gaps, so a series of which every second value is missing takes it
+// far more time than the same series without the gaps.
+func TestPlan_PaysForGaps(t *testing.T) {
+	seconds := func(value func(t int) float64) float64 {
+		r := &Request{
+			Kinds: config.Builtin().Kinds(), Paths: []string{table(t, 400, value)}, Budget: time.Hour, Workers: 1,
+			Families: []string{"arhmm"},
+		}
+		p, err := r.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range slices.Concat(p.Candidates, p.Left) {
+			switches, _ := valueOf(c.Settings, "model.switches")
+			if order, _ := valueOf(c.Settings, "model.order"); switches == "2" && order == "2" {
+				return c.Seconds
+			}
+		}
+		t.Fatal("no candidate has two regimes and two lags")
+		return 0
+	}
+	whole := seconds(wave)
+	gaps := seconds(func(t int) float64 {
+		if t%2 == 1 && t > 2 {
+			return math.NaN()
+		}
+		return wave(t)
+	})
+	if gaps < 100*whole {
+		t.Errorf("%.3g s with gaps, %.3g s without", gaps, whole)
 	}
 }
 

@@ -45,6 +45,7 @@ type facts struct {
 	horizon    int
 	images     bool
 	missing    bool     // some values
+	gaps       [][]int  // how many values of each step are missing in the training recordings that miss some
 	transforms []string // that candidates try; the first is none, unless one was asked for
 }
 
@@ -141,8 +142,12 @@ func factsOf(c config.Config, r *eval.Recordings) facts {
 		f.orders = append(f.orders, r.Order(prefix))
 	}
 	for _, i := range r.Split.Training {
-		f.steps += r.Set.Episodes[i].T
-		f.longest = max(f.longest, r.Set.Episodes[i].T)
+		e := &r.Set.Episodes[i]
+		f.steps += e.T
+		f.longest = max(f.longest, e.T)
+		if slices.Contains(e.Mask, 0) {
+			f.gaps = append(f.gaps, missing(e, f.d))
+		}
 	}
 	values, test := 0, 0
 	for i := range r.Set.Episodes {
@@ -161,6 +166,17 @@ func factsOf(c config.Config, r *eval.Recordings) facts {
 		f.horizon = s
 	}
 	return f
+}
+
+// missing counts the values of each step that were not measured.
+func missing(e *files.Episode, channels int) []int {
+	n := make([]int, e.T)
+	for i, seen := range e.Mask {
+		if seen == 0 {
+			n[i/channels]++
+		}
+	}
+	return n
 }
 
 // transforms are what candidates do to the observations before scaling.
