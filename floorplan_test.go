@@ -91,7 +91,7 @@ lead/job:              autodiff/kernel config coordinator envs/files eval intern
 trained:               config envs envs/files envs/files/npy eval eval/figure export internal/disk internal/matrix internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
 paper:                 config coordinator eval eval/figure internal/number internal/terminal lead lead/job store store/checkpoint trained
 export:                envs/files envs/files/npy model store/checkpoint
-sweep/fit:             config envs/files eval internal/disk internal/number internal/terminal lead lead/job store sweep sweep/trials trained
+sweep/fit:             config envs/files eval internal/disk internal/number internal/terminal lead lead/job model/arhmm store sweep sweep/trials trained
 sweep/trials:          config coordinator eval internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained web
 serving:               envs/files internal/admission internal/number trained
 
