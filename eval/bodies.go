@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // Division says which channels and controls of recordings belong together, as bodies: those that help to predict each
@@ -101,29 +100,17 @@ func (r *rowsOf) divide() Division {
 	return d
 }
 
-// resamples is how often the data are drawn again.
-const resamples = 200
-
 // sure is how often links whose gain is computed on blocks that are drawn again connect the same.
 func (r *rowsOf) sure(group []int) float64 {
-	draws := rng.New(1, rng.Evaluation).At(0, 0, 0)
-	same := 0
-	for range resamples {
-		var times [linkBlocks]float64
-		for range linkBlocks {
-			times[min(linkBlocks-1, int(draws.Uniform(0, linkBlocks)))]++
-		}
-		if slices.Equal(group, r.groups(func(l Link) bool {
+	return sureness(linkBlocks, func(times []float64) bool {
+		return slices.Equal(group, r.groups(func(l Link) bool {
 			saved, all := 0.0, 0.0
 			for b, n := range times {
-				saved, all = saved+n*l.blocks[b], all+n*l.without[b]
+				saved, all = saved+float64(n*l.blocks[b]), all+float64(n*l.without[b])
 			}
-			return l.Z >= leastZ && saved >= leastGain*all
-		})) {
-			same++
-		}
-	}
-	return float64(same) / resamples
+			return l.Z >= leastZ && saved >= float64(leastGain*all)
+		}))
+	})
 }
 
 // setting is the value of model.bodies for bodies of one size.

@@ -95,17 +95,7 @@ func (e *Evidence) search() error {
 	}
 	e.at = e.smallest(all)
 	e.Regimes = e.Tried[e.at].Regimes
-	draws, same := rng.New(1, rng.Evaluation).At(0, 0, 0), 0
-	for range resamples {
-		times := make([]float64, len(all))
-		for range times {
-			times[draws.IntN(len(times))]++
-		}
-		if e.smallest(times) == e.at {
-			same++
-		}
-	}
-	e.Sure = float64(same) / resamples
+	e.Sure = sureness(len(all), func(times []float64) bool { return e.smallest(times) == e.at })
 	return nil
 }
 
