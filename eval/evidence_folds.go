@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/arhmm"
 )
 
 // folds are pieces of recordings in their components; every second piece is of the same half.
@@ -26,6 +27,7 @@ const (
 	evidencePieces = 20 // at least
 	longestPiece   = 256
 	shortestPiece  = 16
+	gapRegimes     = 4 // with so many the time at gaps is estimated
 )
 
 // A component is noise if it has little of the variance and does not depend on its last value.
@@ -59,7 +61,10 @@ func foldsOf(d *files.Dataset) (folds, error) {
 	f.spread()
 	for i := range f.pieces {
 		f.pieces[i] = components.of(f.pieces[i])
-		f.lengths = append(f.lengths, float64(f.pieces[i].T))
+	}
+	f.keep(arhmm.Stride(f.pieces, gapRegimes, 1))
+	for _, b := range f.pieces {
+		f.lengths = append(f.lengths, float64(b.T))
 	}
 	return f, nil
 }
@@ -84,7 +89,12 @@ func (f *folds) spread() {
 	for _, b := range f.pieces {
 		total += b.T
 	}
-	each := max(1, min((total+steps-1)/steps, len(f.pieces)/evidencePieces))
+	f.keep((total + steps - 1) / steps)
+}
+
+// keep leaves all but every n-th piece out, or as many as fewer pieces allow.
+func (f *folds) keep(n int) {
+	each := max(1, min(n, len(f.pieces)/evidencePieces))
 	for i := 0; i*each < len(f.pieces); i++ {
 		f.pieces[i] = f.pieces[i*each]
 	}

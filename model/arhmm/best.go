@@ -14,7 +14,7 @@ const settled = 1e-7
 
 // Best fits a model outside a run: by all chains of the settings at a time, each until it no longer rises or its sweeps
 // are over. It returns the most likely one, the first of equal ones. A chain that fails is left out, unless all do. The
-// result has the same bits on every machine. goOn is asked between two sweeps, by several goroutines; once it is false,
+// result has the same bits on every machine. Long gaps are merged sooner than in a run. goOn is asked between two sweeps, by several goroutines; once it is false,
 // Best returns model.ErrStopped.
 func Best(s *Settings, d model.Data, key rng.Key, recordings []model.Batch, goOn func() bool) (*Forecaster, error) {
 	made, err := s.New(d, key)
@@ -22,6 +22,7 @@ func Best(s *Settings, d model.Data, key rng.Key, recordings []model.Batch, goOn
 		return nil, err
 	}
 	m := made.(*Model)
+	m.kept = bestKept
 	states, faults := make([][]float64, s.Chains), make([]error, s.Chains)
 	var all sync.WaitGroup
 	for i := range s.Chains {

@@ -181,7 +181,9 @@ func (p *passes) merge(g gap, t, c, drop int) {
 	for e := c; e < len(edges); e += nodes {
 		edges[e] = p.extend(g, t, e/p.K, e%p.K, drop)
 		scale, weight := 1.0, 1.0
-		if edges[e] > largest {
+		if math.IsInf(largest, -1) { // the first, or those before it have no weight
+			scale, largest = 0, edges[e]
+		} else if edges[e] > largest {
 			scale, largest = matrix.Exp(largest-edges[e]), edges[e]
 		} else {
 			weight = matrix.Exp(edges[e] - largest)

@@ -1,6 +1,10 @@
 package arhmm
 
-import "math"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/model"
+)
 
 // gap is a run of steps whose lags or values are not all seen. After its last step all lags are seen again, or the
 // recording ends. Within it a node is a regime at each of the latest steps, with a normal distribution of the values
@@ -15,7 +19,8 @@ type gap struct {
 // Limits of a gap.
 const (
 	mostEdges  = 2048    // between the nodes of two steps, where a node remembers more than one regime
-	mostKept   = 1 << 22 // edges of all steps, likewise
+	mostKept   = 1 << 20 // edges of all gaps that a sweep or a pass goes over, likewise
+	bestKept   = 1 << 16 // those of Best
 	mostMemory = 1 << 20 // values of the covariances of all nodes of a step, likewise
 	mostHeld   = 512     // missing values that are inferred together when a gap is smoothed
 )
@@ -38,8 +43,12 @@ func (g gap) nodes(K, t int) int {
 // findGaps lists the gaps of the recording. Without lags each step with a missing value is one.
 func (p *passes) findGaps() {
 	p.gaps, p.edges = p.gaps[:0], p.edges[:0]
+	between := p.between
+	if between == 0 {
+		between = edgesBetween(mostKept, p.gapLength())
+	}
 	for g, ok := p.gapAfter(p.L); ok; g, ok = p.gapAfter(g.last + 1) {
-		g.edges = len(p.edges)
+		g.depth, g.edges = p.depth(g, between), len(p.edges)
 		for s := g.first; s <= g.last; s++ {
 			p.edges = append(p.edges, make([]float64, g.nodes(p.K, s-1)*p.K)...)
 		}
@@ -47,7 +56,7 @@ func (p *passes) findGaps() {
 	}
 }
 
-// gapAfter is the first gap that begins at step t or after it; false: there is none.
+// gapAfter is the first gap that begins at step t or after it, without its depth; false: there is none.
 func (p *passes) gapAfter(t int) (gap, bool) {
 	for t < p.r.T && p.r.complete(t, p.L) {
 		t++
@@ -59,43 +68,87 @@ func (p *passes) gapAfter(t int) (gap, bool) {
 	for g.last = t; g.last < p.r.T; g.last++ {
 		if p.L == 0 || p.r.complete(g.last, p.L-1) {
 			g.clean = true
-			break
+			return g, true
 		}
 	}
-	if !g.clean {
-		g.last--
-	}
-	g.depth = p.depth(g)
+	g.last--
 	return g, true
 }
 
-// GapWork estimates the multiplications and additions with which one sweep of EM with K regimes and some lags crosses
-// the gaps of a recording, of which missing[t] of so many channels are not seen at step t.
-func GapWork(missing []int, channels, regimes, lags int) float64 {
-	const edge = 200 // of an edge whatever is missing: the prediction, an exponential and a logarithm
-	p := passes{system: &system{dims: dims{D: channels, K: regimes, L: lags}}}
-	p.r = recording{T: len(missing), x: make([]float64, len(missing)*channels), full: make([]bool, len(missing))}
-	for t, n := range missing {
-		p.r.full[t] = n == 0
-		for i := range n {
-			p.r.x[t*channels+i] = math.NaN()
-		}
+// gapLength is how many steps the gaps of the recording have.
+func (p *passes) gapLength() int {
+	n := 0
+	for g, ok := p.gapAfter(p.L); ok; g, ok = p.gapAfter(g.last + 1) {
+		n += g.last - g.first + 1
 	}
-	work := 0.0
-	for g, ok := p.gapAfter(lags); ok; g, ok = p.gapAfter(g.last + 1) {
-		q := float64(p.held(g, g.depth) + channels)
-		for t := g.first; t <= g.last; t++ {
-			work += float64(g.nodes(regimes, t-1)*regimes) * (q*q*float64(channels+2) + edge)
+	return n
+}
+
+// edgesBetween is the limit of the edges between two steps where so many edges may be kept in all.
+func edgesBetween(kept, steps int) int { return max(1, min(mostEdges, kept/max(steps, 1))) }
+
+// GapWork estimates the multiplications and additions with which one sweep of EM crosses the gaps of recordings: of so
+// many channels missing[i][t] are not seen at step t of recording i. Best takes fewer.
+func GapWork(missing [][]int, channels, regimes, lags int) float64 {
+	return gapWork(missing, dims{D: channels, K: regimes, L: lags}, mostKept)
+}
+
+func gapWork(missing [][]int, d dims, kept int) float64 {
+	const edge = 200 // of an edge whatever is missing: the prediction, an exponential and a logarithm
+	list, steps := make([]passes, len(missing)), 0
+	for i, n := range missing {
+		list[i] = passes{system: &system{dims: d}, r: unseen(n, d.D)}
+		steps += list[i].gapLength()
+	}
+	between, work := edgesBetween(kept, steps), 0.0
+	for _, p := range list {
+		for g, ok := p.gapAfter(d.L); ok; g, ok = p.gapAfter(g.last + 1) {
+			g.depth = p.depth(g, between)
+			q := float64(p.held(g, g.depth) + d.D)
+			for t := g.first; t <= g.last; t++ {
+				work += float64(g.nodes(d.K, t-1)*d.K) * (q*q*float64(d.D+2) + edge)
+			}
 		}
 	}
 	return work
 }
 
-// depth is how many regimes a node remembers: as many as the limits allow, at least one.
-func (p *passes) depth(g gap) int {
+// unseen is a recording of zeros without the values that are missing.
+func unseen(missing []int, channels int) recording {
+	r := recording{T: len(missing), x: make([]float64, len(missing)*channels), full: make([]bool, len(missing))}
+	for t, n := range missing {
+		r.full[t] = n == 0
+		for i := range n {
+			r.x[t*channels+i] = math.NaN()
+		}
+	}
+	return r
+}
+
+// Stride is n such that Best crosses the gaps of every n-th of the recordings within seconds: 1 if there are few gaps.
+func Stride(recordings []model.Batch, regimes, lags int) int {
+	const most = 1 << 23 // multiplications and additions of a sweep
+	var missing [][]int
+	channels := 0
+	for _, b := range recordings {
+		channels = b.NX
+		for n := range b.B {
+			r := newRecording(b, n)
+			counts := make([]int, r.T)
+			for t := range counts {
+				counts[t] = r.missing(t)
+			}
+			missing = append(missing, counts)
+		}
+	}
+	return 1 + int(gapWork(missing, dims{D: channels, K: regimes, L: lags}, bestKept)/most)
+}
+
+// depth is how many regimes a node remembers: as many as the limits allow, at least one. between is that of the edges
+// between two steps.
+func (p *passes) depth(g gap, between int) int {
 	depth, nodes := 1, p.K
-	most := min(mostEdges, mostKept/(g.last-g.first+1))
-	for depth <= g.last-g.first && nodes*p.K*p.K <= most && depth < 64 {
+	for depth <= g.last-g.first && nodes*p.K*p.K <= between && depth < 64 {
 		depth, nodes = depth+1, nodes*p.K
 	}
 	for held := p.held(g, depth); depth > 1 && nodes*held*held > mostMemory; held = p.held(g, depth) {

@@ -168,7 +168,7 @@ func TestSweep_WithGapsRaisesTheLikelihood(t *testing.T) {
 // TestGapWork is of the edges that a sweep follows: none without gaps, and those that the forward pass keeps.
 func TestGapWork(t *testing.T) {
 	missing := make([]int, 40)
-	if w := GapWork(missing, 2, 3, 1); w != 0 {
+	if w := GapWork([][]int{missing}, 2, 3, 1); w != 0 {
 		t.Errorf("%v without a gap", w)
 	}
 	missing[7], missing[20], missing[21] = 1, 2, 1
@@ -181,8 +181,74 @@ func TestGapWork(t *testing.T) {
 	}
 	p := newPasses(s)
 	p.forward(r)
-	if w := GapWork(missing, 2, 3, 1); w < 200*float64(len(p.edges)) || len(p.edges) == 0 {
+	if w := GapWork([][]int{missing}, 2, 3, 1); w < 200*float64(len(p.edges)) || len(p.edges) == 0 {
 		t.Errorf("%v for %d edges", w, len(p.edges))
+	}
+}
+
+// TestGaps_ARegimeThatNeverComes changes nothing where paths are merged.
+func TestGaps_ARegimeThatNeverComes(t *testing.T) {
+	const steps = 60
+	s, r := random(t, dims{K: 3, D: 2, L: 1, P: 3}, steps)
+	for i := 4; i < 2*steps-6; i += 2 {
+		r.x[i], r.full[i/2] = math.NaN(), false
+	}
+	for k := range 3 {
+		s.transition[k*3+2] = 0
+	}
+	s.first[2] = 0
+	two := dims{K: 2, D: 2, L: 1, P: 3}
+	p := two.view(make([]float64, two.size()))
+	copy(p.w, s.w)
+	copy(p.q, s.q)
+	copy(p.start, s.start)
+	copy(p.first, s.first)
+	for k := range 2 {
+		copy(p.transition[k*2:(k+1)*2], s.transition[k*3:])
+	}
+	without, err := newSystem(two, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [2]float64
+	for i, of := range []*system{s, without} {
+		passes := newPasses(of)
+		passes.between = 1
+		passes.forward(r)
+		if got[i] = passes.logLikelihood; len(passes.gaps) != 1 || passes.gaps[0].depth != 1 {
+			t.Fatalf("gaps %+v", passes.gaps)
+		}
+	}
+	if !(math.Abs(got[0]-got[1]) < 1e-9) {
+		t.Errorf("log likelihood %v with the regime, %v without", got[0], got[1])
+	}
+}
+
+// TestStride: what Best reads of long gaps takes no longer than it may, and everything is read where there are none.
+func TestStride(t *testing.T) {
+	recordings := make([]model.Batch, 400)
+	for i := range recordings {
+		recordings[i].Resize(256, 1, 2, 0)
+	}
+	if n := Stride(recordings, 4, 1); n != 1 {
+		t.Errorf("every %d. recording is read, and none has gaps", n)
+	}
+	for i := range recordings {
+		recordings[i].Seen = make([]float32, 512)
+		for j := range recordings[i].Seen {
+			recordings[i].Seen[j] = float32(j % 2)
+		}
+	}
+	n := Stride(recordings, 4, 1)
+	if n < 2 {
+		t.Fatal("all recordings are read")
+	}
+	var some []model.Batch
+	for i := 0; i < len(recordings); i += n {
+		some = append(some, recordings[i])
+	}
+	if again := Stride(some, 4, 1); again > 2 {
+		t.Errorf("every %d. recording is read, and of those every %d. could be", n, again)
 	}
 }
 

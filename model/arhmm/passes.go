@@ -12,6 +12,7 @@ type passes struct {
 	logLikelihood       float64
 
 	wide            bool // missing values are held until the end of a gap
+	between         int  // most edges between two steps of a gap; 0: by the recording
 	gaps            []gap
 	edges, edgeLogs []float64
 	bridge          bridge

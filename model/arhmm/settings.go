@@ -89,6 +89,7 @@ func (s *Settings) New(data model.Data, key rng.Key) (model.Model, error) {
 	d.P = d.L*d.D + (d.C+1)*d.Du + 1
 	return &Model{
 		dims: d, common: s.Noise == Common, stationary: s.First == Stationary, resolution: s.Resolution, key: key,
+		kept: mostKept,
 	}, nil
 }
 
@@ -98,6 +99,7 @@ type Model struct {
 	common     bool
 	stationary bool
 	resolution float64
+	kept       int // most edges of all gaps of the recordings
 	key        rng.Key
 	best       *Forecaster // of the most likely chain that was installed
 }

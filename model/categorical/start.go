@@ -17,6 +17,7 @@ const (
 	startCost   = 1 << 27 // most operations of a sweep
 	startChains = 5
 	startSweeps = 100
+	startPieces = 20 // recordings that are read although gaps take their time, if there are as many
 )
 
 // A start is fitted for at most so many latent dimensions or systems, and channels.
@@ -58,13 +59,23 @@ func (m *Model) Start(recordings []model.Batch, goOn func() bool) error {
 	s := arhmm.DefaultSettings()
 	s.Switches, s.Order, s.Chains, s.Sweeps = c.M, c.NZ/e.n, startChains, startSweeps
 	draws := m.key.At(1, 0, 0) // step 0 drew the parameters
-	f, err := arhmm.Best(s, model.Data{NX: e.n, NU: c.NU}, rng.New(draws.Uint64(), rng.Init), e.apply(recordings), goOn)
+	y := e.apply(recordings)
+	y = every(min(arhmm.Stride(y, c.M, s.Order), len(y)/startPieces), y)
+	f, err := arhmm.Best(s, model.Data{NX: e.n, NU: c.NU}, rng.New(draws.Uint64(), rng.Init), y, goOn)
 	if err != nil {
 		return fmt.Errorf("%w: fit an autoregressive HMM (model.start=random needs none): %w", ErrStart, err)
 	}
 	start{m: m, e: e, lags: s.Order, f: f}.set()
 	m.params.Pack()
 	return nil
+}
+
+// every is every n-th of recordings.
+func every(n int, recordings []model.Batch) (list []model.Batch) {
+	for i := 0; i < len(recordings); i += max(n, 1) {
+		list = append(list, recordings[i])
+	}
+	return list
 }
 
 // start turns a fitted HMM into parameters.
