@@ -14,8 +14,8 @@ const settled = 1e-7
 
 // Best fits a model outside a run: by all chains of the settings at a time, each until it no longer rises or its sweeps
 // are over. It returns the most likely one, the first of equal ones. A chain that fails is left out, unless all do. The
-// result has the same bits on every machine. Long gaps are merged sooner than in a run. goOn is asked between two sweeps, by several goroutines; once it is false,
-// Best returns model.ErrStopped.
+// result has the same bits on every machine. Long gaps are merged sooner than in a run. goOn is asked between two
+// sweeps, by several goroutines; once it is false, Best returns model.ErrStopped.
 func Best(s *Settings, d model.Data, key rng.Key, recordings []model.Batch, goOn func() bool) (*Forecaster, error) {
 	made, err := s.New(d, key)
 	if err != nil {
