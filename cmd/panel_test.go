@@ -158,7 +158,69 @@ func TestPanel_Online(t *testing.T) {
 	if got := future.Mean; err != nil || len(got) != 3 || !(got[2][0] > panelOffset+5*panelUnit && got[2][0] < panelOffset+15*panelUnit) {
 		t.Errorf("a served forecast: %v, %v", got, err)
 	}
-	if _, err := service.Filter(ctx, serving.FilterRequest{Client: "c", Observations: rows}); err == nil {
-		t.Error("a client that is no recording is filtered")
+	if _, err := service.Filter(ctx, serving.FilterRequest{Client: "c", Observations: rows[:1]}); err == nil || !strings.Contains(err.Error(), "begin with more") {
+		t.Errorf("a client that is no recording begins with one observation: %v", err)
+	}
+	var filtered [2][]serving.Number
+	for i, unit := range []serving.Number{1, panelUnit} { // another series, in two units, and goes on
+		client := fmt.Sprint("new", i)
+		for range 2 {
+			answer, err := service.Filter(ctx, serving.FilterRequest{Client: client, Observations: [][]serving.Number{{9 * unit}, {10 * unit}, {12 * unit}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			filtered[i] = append(filtered[i], answer.Expected[2][0]/unit)
+		}
+	}
+	for i, v := range filtered[0] {
+		if other := filtered[1][i]; math.Abs(float64(v-other)) > 1e-3 || !(v > 8 && v < 13) {
+			t.Errorf("a client that is no recording: %v and %v", v, other)
+		}
+	}
+}
+
+// TestPanel_Stream filters observations as they come, in the scale of a recording that is named, or in that of how the
+// series begins. A stream without a scale is refused with what to do.
+func TestPanel_Stream(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "panel.csv")
+	writePanel(t, data)
+	c.must(append([]string{"train", "files", "env.files=" + data, "env.normalise=recording", "env.validation=0.2", "env.test=0.2", "--name", "own"}, small...)...)
+	expected := func(unit, from float64, words ...string) (list []float64) {
+		c.stdin = ""
+		for _, v := range []float64{9, 10, 12, 11} {
+			c.stdin += fmt.Sprintf("[%g]\n", from+unit*v)
+		}
+		for line := range strings.Lines(c.must(append([]string{"filter", "own", "--in", "-"}, words...)...).out) {
+			var answer serving.Line
+			if err := json.Unmarshal([]byte(line), &answer); err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, (float64(answer.Expected[0])-from)/unit)
+		}
+		return list
+	}
+	for what, pair := range map[string][2][]float64{
+		"recordings":     {expected(1, 0, "--recording", "a"), expected(panelUnit, panelOffset, "--recording", "b")},
+		"other series":   {expected(1, 0, "--begin", "3"), expected(20, 300, "--begin", "3")},
+		"a short stream": {expected(1, 0, "--begin", "4"), expected(20, 300, "--begin", "9")},
+	} {
+		for i, v := range pair[0] {
+			if len(pair[1]) != 4 || math.Abs(v-pair[1][i]) > 1e-2 || !(v > 7 && v < 14) {
+				t.Errorf("%s: %v and %v", what, pair[0], pair[1])
+				break
+			}
+		}
+	}
+	for _, wrong := range []struct{ stdin, words, want string }{
+		{"[9]\n[10]\n", "", "name one of training with --recording (a, b), or scale another series by its first N lines with --begin N"},
+		{"[9]\n[10]\n", "--recording c", `training saw no recording "c"`},
+		{"[9]\n[9]\n[9]\n", "--begin 2", "sales has no two different values"},
+	} {
+		c.stdin = wrong.stdin
+		if r := c.run(append([]string{"filter", "own", "--in", "-"}, strings.Fields(wrong.words)...)...); r.code != exitData || !strings.Contains(strings.Join(strings.Fields(r.err), " "), wrong.want) || r.out != "" {
+			t.Errorf("filter %s: exit code %d\n%s%s", wrong.words, r.code, r.err, r.out)
+		}
 	}
 }

@@ -70,17 +70,23 @@ of each array is the recording.`,
 
 func (a *app) filterCommand() *cobra.Command {
 	var f asking
+	var of serving.LinesOptions
 	c := a.question(&f, "filter NAME", "Infer latent states from recordings",
 		`Infer the latent state and the mixing weights of each step of recordings. Files hold
 mean and sd [steps, states] and weights [steps, systems].
 
 With --in -, observations come on stdin as JSON lines, [1.2, null] or
 {"observation": [1.2, null], "controls": [0.5]}, and each is answered by a line at once.
+Where each recording has a scale of its own (env.normalise=recording), --recording names
+it, or --begin N scales a new series by its first N lines, which are answered together.
 serve --model does the same over HTTP and NATS.`,
 		"  "+a.invoked+" filter mine --in data.npz --out states.npz\n  sensor | "+a.invoked+" filter mine --in -",
 		func(run *trained.Run) error {
+			if of.Begin < 0 {
+				return config.Usagef("--begin %d: the first line by which a series is scaled is line 1", of.Begin)
+			}
 			if len(f.data) == 1 && f.data[0] == "-" {
-				return dataFault(serving.Lines(run, a.in, terminal.Raw(a.out)))
+				return dataFault(serving.Lines(run, a.in, terminal.Raw(a.out), of))
 			}
 			return a.about(&f, func(run *trained.Run, list []trained.Recording, _ trained.Columns) (*trained.Answer, error) {
 				return run.FilterAll(list, f.seed)
@@ -88,6 +94,10 @@ serve --model does the same over HTTP and NATS.`,
 		})
 	f.add(c, "filter")
 	a.jsonFlag(c)
+	c.Flags().StringVar(&of.Of, "recording", "", "with --in -: the recording of training whose scale the series has, "+
+		"where each has its own")
+	c.Flags().IntVar(&of.Begin, "begin", 0, "with --in -: `LINES` by which a series that training did not see is scaled, "+
+		"where each has its own scale")
 	return c
 }
 

@@ -153,7 +153,7 @@ func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 	all := struct {
 		Description
 		Weights string              `json:"weights,omitempty"` // the file with the tensors
-		Scale   files.Normalisation `json:"scale"`             // already within the graphs
+		Scale   files.Normalisation `json:"scale"`             // within the graphs, but for scales of recordings, which they take
 		Graphs  []drawing           `json:"graphs"`
 	}{Description: m.Description, Weights: weights, Scale: m.Scale, Graphs: []drawing{}}
 	all.Format = "switchyard model 1"
@@ -207,106 +207,4 @@ func writeSafetensors(tensors []Tensor) ([]byte, error) {
 		return nil, fmt.Errorf("write safetensors: %w", err)
 	}
 	return b.Bytes(), nil
-}
-
-// inUnits is a graph that takes and gives observations and controls in the units of the data.
-func inUnits(g model.Graph, m Model) model.Graph {
-	g.Inputs, g.Outputs = slices.Clone(g.Inputs), slices.Clone(g.Outputs)
-	g.Weights = slices.Clone(g.Weights)
-	rename := map[string]string{}
-	var before, after []model.Node
-	constant := func(name string, v []float32) string {
-		g.Weights = append(g.Weights, model.Weight{Name: name, Cols: len(v), Values: v})
-		return name
-	}
-	x, u := channels(m.Scale.Observations, m.NX), channels(m.Scale.Controls, m.NU)
-	for _, in := range g.Inputs {
-		var parts []channel
-		switch in.Name {
-		case "x":
-			parts = x
-		case "u":
-			parts = u
-		case "controls":
-			for range in.Width / max(m.NU, 1) {
-				parts = append(parts, u...)
-			}
-		case "first":
-			for range in.Width / (m.NX + m.NU) {
-				parts = append(append(parts, x...), u...)
-			}
-		}
-		if parts == nil || !scaled(parts) {
-			continue
-		}
-		mean, inverse := make([]float32, len(parts)), make([]float32, len(parts))
-		for i, c := range parts {
-			mean[i], inverse[i] = float32(c.mean), float32(1/c.sd)
-		}
-		rename[in.Name] = in.Name + ".scaled"
-		before = append(before,
-			model.Node{
-				Op: "Sub", Inputs: []string{in.Name, constant(fmt.Sprintf("scale.%s%d.mean", in.Name, in.Width), mean)},
-				Output: in.Name + ".centred",
-			},
-			model.Node{Op: "Mul", Inputs: []string{in.Name + ".centred", constant(fmt.Sprintf("scale.%s%d.inverse", in.Name,
-				in.Width), inverse)}, Output: in.Name + ".scaled"})
-	}
-	nodes := make([]model.Node, 0, len(g.Nodes))
-	for _, n := range g.Nodes {
-		n.Inputs = slices.Clone(n.Inputs)
-		for i, in := range n.Inputs {
-			if to, ok := rename[in]; ok {
-				n.Inputs[i] = to
-			}
-		}
-		if shift := n.Output == "x"; (shift || n.Output == "sd") && n.Op == "Identity" && scaled(x) {
-			var mean, sd []float32
-			for i := range outputWidth(g, n.Output) {
-				mean, sd = append(mean, float32(x[i%m.NX].mean)), append(sd, float32(x[i%m.NX].sd))
-			}
-			width := len(sd)
-			y := model.Node{Op: "Mul", Inputs: []string{n.Inputs[0], constant(fmt.Sprintf("scale.out%d.sd.%s", width, n.Output),
-				sd)}, Output: n.Output}
-			if shift {
-				y.Output = "x.wide"
-				after = append(after, y, model.Node{Op: "Add", Inputs: []string{
-					"x.wide",
-					constant(fmt.Sprintf("scale.out%d.mean", width), mean),
-				}, Output: "x"})
-			} else {
-				after = append(after, y)
-			}
-			continue
-		}
-		nodes = append(nodes, n)
-	}
-	g.Nodes = slices.Concat(before, nodes, after)
-	return g
-}
-
-func outputWidth(g model.Graph, name string) int {
-	for _, o := range g.Outputs {
-		if o.Name == name {
-			return o.Width
-		}
-	}
-	return 0
-}
-
-type channel struct{ mean, sd float64 }
-
-func channels(s files.Scale, n int) []channel {
-	list := make([]channel, n)
-	for i := range list {
-		list[i] = channel{0, 1}
-		if len(s.Mean) > 0 {
-			list[i] = channel{s.Mean[i], s.SD[i]}
-		}
-	}
-	return list
-}
-
-func scaled(list []channel) bool {
-	return slices.ContainsFunc(list, func(c channel) bool { return c != channel{0, 1} })
 }

@@ -16,6 +16,8 @@ type computer interface {
 	// step filters the next observation of each of several series. The states are the caller's; pasts are what came
 	// before. After an error they are undefined.
 	step(states []*trained.State, pasts []trained.Series, next []trained.Observation) error
+	// begin is called before the first step of a series, with all that is known of it so far.
+	begin(s *trained.State, list []trained.Observation) error
 	// check returns an error for a state that is not one of the model.
 	check(s *trained.State) error
 	// forecast predicts until the context ends.
@@ -62,6 +64,13 @@ func (c *runComputer) step(states []*trained.State, pasts []trained.Series, next
 		}
 	}
 	return nil
+}
+
+func (c *runComputer) begin(s *trained.State, list []trained.Observation) error {
+	if c.online == nil {
+		return nil // each step sees the series
+	}
+	return c.online.Measure(s, list)
 }
 
 func (c *runComputer) check(s *trained.State) error {

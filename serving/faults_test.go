@@ -26,6 +26,8 @@ const (
 	infinite = 16 // it takes for ever, whatever the context says
 )
 
+func (fragile) begin(*trained.State, []trained.Observation) error { return nil }
+
 func (fragile) step(states []*trained.State, _ []trained.Series, next []trained.Observation) error {
 	for i, o := range next {
 		switch o.Values[0] {

@@ -35,6 +35,15 @@ func (r *FilterRequest) at(i int) trained.Observation {
 	return o
 }
 
+// all are its observations.
+func (r *FilterRequest) all() []trained.Observation {
+	list := make([]trained.Observation, len(r.Observations))
+	for i := range list {
+		list[i] = r.at(i)
+	}
+	return list
+}
+
 // FilterAnswer is the latent state after each observation.
 type FilterAnswer struct {
 	Client   string     `json:"client"`

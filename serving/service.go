@@ -209,6 +209,11 @@ func (s *Service) attempt(batch []*request) (err error) {
 	for i, r := range batch {
 		state := r.working.state.Clone()
 		states[i], next[i], pasts[i] = &state, r.filter.at(r.at), r.working.history
+		if state.Steps == 0 {
+			if err := s.model.begin(&state, r.filter.all()); err != nil {
+				return err
+			}
+		}
 	}
 	if err := s.model.step(states, pasts, next); err != nil {
 		if r := batch[0]; len(batch) == 1 && len(r.filter.Observations) > 1 {

@@ -191,7 +191,7 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 	if _, known := r.scale.Of(q.Of); !known && q.Before == nil {
 		return nil, unscaled(q.Of)
 	}
-	if r, err = r.as(Series{Observations: q.Before, Of: q.Of}); err != nil {
+	if r, err = r.as(Series{Observations: q.Before, Controls: q.Controls, Of: q.Of}); err != nil {
 		return nil, err
 	}
 	controls, err := r.controls(d, q.Controls, q.Steps)
@@ -251,7 +251,7 @@ func (r *Run) origin(width int, of string) [][]float64 {
 }
 
 // System is a linear system z_t = A z_{t−1} + B u_t + bias + N(0, Q) of the latent state. u_t is in the units of the
-// data.
+// data; where the controls of each recording have a scale of their own, it is scaled, but for a system along a recording.
 type System struct {
 	A, B [][]float64 // [state][state] and [state][control]
 	Bias []float64
@@ -288,7 +288,7 @@ func (r *Run) system(s model.Systems, dt float64) (System, error) {
 	if s.NU == 0 {
 		y.B = nil
 	}
-	if scale := r.scale.Controls; len(scale.Mean) > 0 {
+	if scale := r.scale.Controls; len(scale.Mean) > 0 && r.scale.RecordingControls == nil {
 		for i, row := range y.B {
 			for j := range row {
 				row[j] /= scale.SD[j]

@@ -28,7 +28,8 @@ type Online struct {
 // State is what an Online knows of one series.
 type State struct {
 	Steps int // observations so far
-	// Of is the recording of training whose scale the series has, where each has one of its own.
+	// Of is the recording of training whose scale the series has, where each has one of its own. Another series has the
+	// one that Online.Measure gave it.
 	Of string
 
 	Mean, SD []float64 // of the latent state, given the state before; the first has no SD: NaN
@@ -38,9 +39,10 @@ type State struct {
 
 	past [][]float64 // the last observations in the units of the data, as many as differences reach back, and this one
 
-	first    model.Batch // the first observations, until the first state is inferred from enough of them
-	z        []float32   // that the next step goes on from
-	switched []float32   // the switch that led there; nil after the first observation
+	first    model.Batch          // the first observations, until the first state is inferred from enough of them
+	z        []float32            // that the next step goes on from
+	measured *files.Normalisation // the scale of a series that training did not see
+	switched []float32            // the switch that led there; nil after the first observation
 }
 
 // Clone returns a state of its own with the same contents. What both share is never changed in place.
@@ -62,8 +64,9 @@ type storedState struct {
 	Mean, SD, Weights                 []number.Number
 	Expected, Noise                   []number.Number
 	Past                              [][]number.Number
-	T                                 int             // observations that the first state is inferred from
-	First, FirstControls, Z, Switched []number.Number `json:",omitempty"`
+	T                                 int                  // observations that the first state is inferred from
+	First, FirstControls, Z, Switched []number.Number      `json:",omitempty"`
+	Measured                          *files.Normalisation `json:",omitempty"`
 }
 
 // MarshalJSON writes all that a filter goes on from.
@@ -71,7 +74,7 @@ func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedState{
 		s.Steps, s.Of, number.List(s.Mean), number.List(s.SD), number.List(s.Weights), number.List(s.Expected),
 		number.List(s.Noise), number.Table(s.past), s.first.T, number.List32(s.first.Observations),
-		number.List32(s.first.Controls), number.List32(s.z), number.List32(s.switched),
+		number.List32(s.first.Controls), number.List32(s.z), number.List32(s.switched), s.measured,
 	})
 }
 
@@ -83,7 +86,7 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	}
 	*s = State{
 		Steps: t.Steps, Of: t.Of, Mean: number.Floats(t.Mean), SD: number.Floats(t.SD), Weights: number.Floats(t.Weights),
-		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: number.Floats32(t.Z),
+		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: number.Floats32(t.Z), measured: t.Measured,
 	}
 	if len(t.Switched) > 0 { // nil until a switch led to the state
 		s.switched = number.Floats32(t.Switched)
@@ -113,6 +116,9 @@ func (o *Online) Check(s *State) error {
 		for _, v := range list {
 			fits = fits && number.Finite(float64(v))
 		}
+	}
+	if n := s.measured; n != nil {
+		fits = fits && n.Fits(d.NX, d.NU)
 	}
 	if !fits {
 		return fmt.Errorf("%w: the state is that of another model, or damaged", ErrSeries)
@@ -172,14 +178,6 @@ func (o *Online) Step(states []*State, next []Observation) error {
 	return nil
 }
 
-// as is the run with the scale of a series, which comes one observation at a time: it has to be one of training.
-func (o *Online) as(s *State) (*Run, error) {
-	if _, known := o.run.scale.Of(s.Of); !known {
-		return nil, fmt.Errorf("%w: the series (the client) has to bear the id of one", unscaled(s.Of))
-	}
-	return o.run.as(Series{Of: s.Of})
-}
-
 // scale writes an observation in the units of the model.
 func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 	if n.Controls == nil {
@@ -204,7 +202,7 @@ func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 	if err := flatten(x, [][]float64{values}, o.dims.NX, own.scale.Observations, "observations"); err != nil {
 		return err
 	}
-	return flatten(u, [][]float64{n.Controls}, o.dims.NU, o.run.scale.Controls, "controls")
+	return flatten(u, [][]float64{n.Controls}, o.dims.NU, own.scale.Controls, "controls")
 }
 
 // hide marks what is missing.

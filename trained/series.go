@@ -36,7 +36,7 @@ func (r *Run) as(s Series) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	own.scale = r.scale.OfRows(observed)
+	own.scale = r.scale.OfRows(observed, s.Controls)
 	return &own, nil
 }
 

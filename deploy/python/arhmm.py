@@ -14,15 +14,14 @@ import switchyard
 class Model:
     """x_t = A_j (x_{t-1}, ..., x_{t-L}) + B_j u_t + c_j + N(0, Q_j), j = s_t;  s_t ~ P[s_{t-1}, .], the first from pi."""
 
-    def __init__(self, exported, recording=None):
+    def __init__(self, exported):
         w, self.nx, self.nu, self.lags = exported.weights, exported.nx, exported.nu, exported.warmup
         n, nx = exported.m, exported.nx
         self.first, self.transition = w["regimes.first"], w["regimes.transition"]
         self.a = w["systems.A"][:, :nx, : self.lags * nx]
         self.b = w.get("systems.B", np.zeros((n, nx, 0)))[:, :nx]
         self.c, self.q = w["systems.bias"][:, :nx], w["systems.Q"][:, :nx, :nx]
-        self.scaled = lambda x, u: exported.scaled(x, u, recording)
-        self.unscaled = lambda x: exported.unscaled(x, recording)
+        self.scaled, self.unscaled = exported.scaled, exported.unscaled
 
     def means(self, z, u):
         """What each regime expects after the lags z, newest first."""
@@ -61,5 +60,6 @@ class Model:
 
 
 def load(folder, recording=None):
-    """Reads the folder of an export. recording names the one whose scale a series has, if each has its own."""
-    return Model(switchyard.load(folder), recording)
+    """Reads the folder of an export. recording names the one whose scale a series has, if each has its own; for another
+    series, take Model(switchyard.load(folder).measured(x, u))."""
+    return Model(switchyard.load(folder, recording))

@@ -9,6 +9,9 @@
     paths = model.sample(state, controls, paths=100, seed=1)     # [paths,horizon,nx] with noise, observations too
     print(state["mean"], state["weights"], model.emission(state["z_next"]))
 
+If each recording has a scale of its own (env.normalise=recording), load("DIR", "id") takes that of a recording of training,
+and load("DIR").measured(x, u) that of another series, by how it begins.
+
 `python3 switchyard.py DIR` prints what the model takes and gives.
 """
 import json
@@ -50,12 +53,53 @@ class Model:
         self.graphs = {g["name"]: g for g in description["graphs"]}
         self.nx, self.nu, self.nz, self.m = (description[k] for k in ("nx", "nu", "nz", "m"))
         self.warmup, self.horizon = description["warmup"], description["horizon"]
+        self.own = None  # scales of the series, where each recording has its own
+
+    def of(self, recording):
+        """The model with the scales of a recording of training."""
+        scale = self.description["scale"]
+        known = scale.get("recordings")
+        if not known or recording not in known:
+            raise ValueError(f"each recording has a scale of its own: name one of {sorted(known)}, or take measured(x, u)"
+                             if known else "all recordings have the same scale: name none")
+        return self._with(known[recording], scale.get("recording_controls", {}).get(recording, scale["controls"]))
+
+    def measured(self, x, u=None):
+        """The model with the scales of a series that training did not see, by its first observations and controls."""
+        scale = self.description["scale"]
+        if not scale.get("recordings"):
+            return self
+        x = np.asarray(x, float).reshape(-1, self.nx)
+        for c in range(self.nx):
+            if len(np.unique(x[~np.isnan(x[:, c]), c])) < 2:
+                raise ValueError(f"the {len(x)} observations have no two different values of channel {c}: give more of the "
+                                 f"series, or name a recording of training: load(folder, one of {sorted(scale['recordings'])})")
+        controls = scale["controls"]
+        if self.nu and u is not None and "recording_controls" in scale:
+            u = np.asarray(u, float).reshape(-1, self.nu)[1:]  # the first acted before the series
+            mean, sd = np.array(controls["mean"], float), np.array(controls["sd"], float)
+            for c in range(self.nu if len(u) else 0):
+                if len(np.unique(u[:, c])) > 1 and not np.isin(u[:, c], (0, 1)).all():  # else its level is what it says
+                    mean[c], sd[c] = moments(u[:, c])
+            controls = {"mean": mean.tolist(), "sd": sd.tolist()}
+        mean, sd = zip(*(moments(x[~np.isnan(x[:, c]), c]) for c in range(self.nx)))
+        return self._with({"mean": list(mean), "sd": list(sd)}, controls)
+
+    def _with(self, observations, controls):
+        model = Model(self.description, self.weights)
+        model.own = {"observations": observations, "controls": controls}
+        return model
 
     def run(self, name, **inputs):
         """Computes a graph: arrays [rows, width] by name, or [width] for a single row. What it does not take is left out."""
         if name not in self.graphs:
             raise ValueError(f"the model (family {self.description['family']}) has no graph {name}; it has {sorted(self.graphs)}")
         graph = self.graphs[name]
+        for v in graph["inputs"]:  # scales of the series
+            signal, _, part = v["name"].partition("_")
+            if part in ("mean", "sd") and v["name"] not in inputs:
+                mean, sd = self.units("observations" if signal == "x" else "controls")
+                inputs[v["name"]] = np.broadcast_to(mean if part == "mean" else sd, v["width"])
         single = all(np.ndim(inputs[v["name"]]) < 2 for v in graph["inputs"])
         values = dict(self.weights)
         for v in graph["inputs"]:
@@ -68,19 +112,18 @@ class Model:
         outputs = {v["name"]: values[v["name"]] for v in graph["outputs"]}
         return {k: x[0] for k, x in outputs.items()} if single else outputs
 
-    def units(self, of, recording=None):
-        """Mean and deviation of "observations" or "controls"; of those of a recording, if each has its own."""
-        scale = self.description["scale"][of]
-        own = self.description["scale"].get("recordings")
-        if own and of == "observations":
-            if recording not in own:
-                raise ValueError(f"each recording has a scale of its own: name one of {sorted(own)}")
-            scale = own[recording]
+    def units(self, of):
+        """Mean and deviation of "observations" or "controls" of the series."""
+        if self.own is None and self.description["scale"].get("recordings"):
+            raise ValueError("each recording has a scale of its own: load(folder, recording) names one of "
+                             f"{sorted(self.description['scale']['recordings'])}, and load(folder).measured(x, u) takes "
+                             "that of another series")
+        scale = (self.own or self.description["scale"])[of]
         return np.array(scale["mean"] or 0, float), np.array(scale["sd"] or 1, float)
 
-    def scaled(self, x, u, recording=None):
+    def scaled(self, x, u):
         """A series and its controls [T,.] in the units of the model, for a model without graphs."""
-        mean, sd = self.units("observations", recording)
+        mean, sd = self.units("observations")
         x = (np.asarray(x, float).reshape(-1, self.nx) - mean) / sd
         if not self.nu:
             return x, np.zeros((len(x), 0))
@@ -88,19 +131,18 @@ class Model:
         u = np.zeros((len(x), self.nu)) if u is None else np.asarray(u, float).reshape(-1, self.nu)
         return x, (u - mean) / sd
 
-    def unscaled(self, x, recording=None):
+    def unscaled(self, x):
         """Observations [...,nx] in the units of the data."""
-        mean, sd = self.units("observations", recording)
+        mean, sd = self.units("observations")
         return x * sd + mean
 
     def begin(self, x, u=None):
         """The first latent state of a sequence from its first observations [<= warmup, nx] and controls."""
         x = np.asarray(x, np.float64).reshape(-1, self.nx)[: self.warmup]
         u = np.zeros((len(x), self.nu)) if u is None else np.asarray(u, np.float64).reshape(-1, self.nu)[: len(x)]
-        scale = self.description["scale"]
-        x = np.where(np.isnan(x), scale["observations"]["mean"] or 0, x)  # missing: 0 in the model's units
+        x = np.where(np.isnan(x), self.units("observations")[0], x)  # missing: 0 in the model's units
         if self.nu and len(u):  # the first control acted before the sequence
-            u = np.concatenate([np.broadcast_to(scale["controls"]["mean"] or 0, (1, self.nu)), u[1:]])
+            u = np.concatenate([np.broadcast_to(self.units("controls")[0], (1, self.nu)), u[1:]])
         rows = [min(i, len(x) - 1) for i in range(self.warmup)]
         z = self.run("initial", first=np.concatenate([x[rows], u[rows]], 1).ravel())["z"]
         return {"z_next": z, "mean": z, "variance": np.zeros_like(z), "s_next": None, "weights": np.zeros(self.m)}
@@ -171,13 +213,20 @@ def draw(rng, doc, shape):
     return rng.logistic(size=shape) if doc.startswith("logistic") else rng.standard_normal(shape)
 
 
-def load(folder):
-    """Reads the folder of an export."""
+def moments(x):
+    """Mean and deviation of values; a constant has the deviation 1."""
+    mean, sd = x.mean(), x.std()
+    return mean, sd if sd > 1e-6 * abs(mean) else 1.0
+
+
+def load(folder, recording=None):
+    """Reads the folder of an export. recording names the one whose scale a series has, if each has its own."""
     with open(os.path.join(folder, "model.json"), encoding="utf-8") as f:
         description = json.load(f)
     path = os.path.join(folder, description.get("weights") or "weights.npz")
     weights = read_safetensors(path) if path.endswith(".safetensors") else dict(np.load(path))
-    return Model(description, {name: w.astype(np.float64) for name, w in weights.items()})
+    model = Model(description, {name: w.astype(np.float64) for name, w in weights.items()})
+    return model if recording is None else model.of(recording)
 
 
 if __name__ == "__main__":

@@ -68,17 +68,14 @@ class System:
 
 
 class Model:
-    def __init__(self, exported, recording=None):
+    def __init__(self, exported):
         w, self.nx, self.nu = exported.weights, exported.nx, exported.nu
-        self.exported, self.recording = exported, recording
+        self.scaled, self.unscaled = exported.scaled, exported.unscaled
         self.chains = w["chains.weights"].astype(float)
         self.means = [System(w, "mean.", i, self.nu) for i in range(len(self.chains))]
         self.of, draws = w["draws.chain"].astype(int), range(len(w["draws.chain"]))
         self.draws = [System(w, "draws.", i, self.nu) for i in draws]
         self.mode = w["rollout.sample"][0] == 0
-
-    def scaled(self, x, u):
-        return self.exported.scaled(x, u, self.recording)
 
     def filter(self, x, u=None):
         """By the chain that counts most, as `switchyard filter`."""
@@ -98,7 +95,7 @@ class Model:
             for h, v in enumerate(plan):
                 z = system.advance(np.argmax(system.probabilities(z)), z, v)
                 mean[h] += weight * (system.c @ z + system.offset)
-        return self.exported.unscaled(mean, self.recording)
+        return self.unscaled(mean)
 
     def sample(self, x, u=None, controls=None, horizon=1, paths=100, seed=0):
         """Paths of the kept draws of all chains in turn, each chain with its share, with noise of states and observations."""
@@ -117,7 +114,7 @@ class Model:
                 k = np.argmax(system.probabilities(z) + rng.gumbel(size=len(system.a)))
                 z = drawn(rng, system.advance(k, z, v), system.q[k])
                 out[i, h] = system.c @ z + system.offset + np.sqrt(system.s) * rng.standard_normal(self.nx)
-        return self.exported.unscaled(out, self.recording)
+        return self.unscaled(out)
 
     def plan(self, controls, horizon):
         """Controls of the coming steps in the units of the model; none are zeros of the data."""
@@ -133,5 +130,6 @@ def drawn(rng, mean, covariance):
 
 
 def load(folder, recording=None):
-    """Reads the folder of an export. recording names the one whose scale a series has, if each has its own."""
-    return Model(switchyard.load(folder), recording)
+    """Reads the folder of an export. recording names the one whose scale a series has, if each has its own; for another
+    series, take Model(switchyard.load(folder).measured(x, u))."""
+    return Model(switchyard.load(folder, recording))

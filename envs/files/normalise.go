@@ -27,6 +27,8 @@ type Normalisation struct {
 	// Recordings are the scales of observations where each recording has one of its own, by what Dataset.Recordings calls
 	// it; nil: all have that of Observations. Otherwise that has names and transforms alone.
 	Recordings map[string]Scale `json:"recordings,omitempty"`
+	// RecordingControls are the scales of controls of these recordings; nil: all have that of Controls.
+	RecordingControls map[string]Scale `json:"recording_controls,omitempty"`
 	// DT is the time between two steps, 0 if it is not known, and TimeUnit the unit of it, if the files have dates.
 	DT       float64 `json:"dt,omitempty"`
 	TimeUnit string  `json:"time_unit,omitempty"`
@@ -166,6 +168,11 @@ func (d *Dataset) ParseNormalisation(name string, data []byte) (Normalisation, e
 			return n, err
 		}
 	}
+	for _, recording := range slices.Sorted(maps.Keys(n.RecordingControls)) {
+		if err := check("controls of "+recording, n.RecordingControls[recording], d.Spec.Control); err != nil {
+			return n, err
+		}
+	}
 	return n, cmp.Or(check("observations", n.Observations, d.Spec.Observation),
 		check("controls", n.Controls, d.Spec.Control))
 }
@@ -253,7 +260,8 @@ func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, d
 	scaled.Episodes = make([]Episode, len(d.Episodes))
 	names := d.Recordings()
 	for i, e := range d.Episodes {
-		if own, _ := n.Of(names[i]); !own.Observations.identity() || d.Origins != nil {
+		own, _ := n.Of(names[i])
+		if !own.Observations.identity() || d.Origins != nil {
 			e.Observations = slices.Clone(e.Observations)
 			observations(own.Observations, e.Observations)
 			for j := range e.Mask {
@@ -262,9 +270,9 @@ func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, d
 				}
 			}
 		}
-		if !n.Controls.identity() {
+		if !own.Controls.identity() {
 			e.Controls = slices.Clone(e.Controls)
-			controls(n.Controls, e.Controls)
+			controls(own.Controls, e.Controls)
 			clear(e.Controls[:d.Spec.Control])
 		}
 		scaled.Episodes[i] = e

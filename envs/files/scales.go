@@ -1,7 +1,9 @@
 package files
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -26,8 +28,8 @@ func (d *Dataset) Recordings() []string {
 	return list
 }
 
-// MeasureEach is Measure with a scale of the observations for each recording, over its own episodes of the training
-// part. Without any, what is held out of it could be predicted only in a scale that it gives itself: that is a fault.
+// MeasureEach is Measure with scales for each recording, over its own episodes of the training part. Without any, what
+// is held out of it could be predicted only in a scale that it gives itself: that is a fault.
 func (d *Dataset) MeasureEach(training []int) (Normalisation, error) {
 	if d.Images() {
 		return Normalisation{}, faultf("env.normalise", "use env.normalise=auto", "images keep their values in [0, 1]")
@@ -54,9 +56,58 @@ func (d *Dataset) MeasureEach(training []int) (Normalisation, error) {
 		}
 	}
 	for name, episodes := range own {
-		n.Recordings[name] = d.Measure(episodes).Observations
+		n.add(name, d.Measure(episodes).Observations, d.ownControls(n.Controls, episodes))
 	}
 	return n, nil
+}
+
+// add gives a recording its scales.
+func (n *Normalisation) add(recording string, observations, controls Scale) {
+	n.Recordings[recording] = observations
+	if controls.identity() {
+		return
+	}
+	if n.RecordingControls == nil {
+		n.RecordingControls = map[string]Scale{}
+	}
+	n.RecordingControls[recording] = controls
+}
+
+// ownControls is the scale of the controls of a recording, over its episodes.
+func (d *Dataset) ownControls(common Scale, episodes []int) Scale {
+	nu := d.Spec.Control
+	return scaleOfControls(common, func(visit func(channel int, v float64)) {
+		for _, i := range episodes {
+			for j, v := range d.Episodes[i].Controls[nu:] { // the first acted before the recording
+				visit(j%nu, float64(v))
+			}
+		}
+	})
+}
+
+// scaleOfControls is the scale of the controls of a recording that each visits. A channel that does not vary there, or
+// that is a switch between 0 and 1, keeps the scale that all have in common: its level is what it says.
+func scaleOfControls(common Scale, each func(visit func(channel int, v float64))) Scale {
+	if common.identity() {
+		return Scale{}
+	}
+	s := measureScale(len(common.Mean), each)
+	own := make([]bool, len(s.Mean))
+	first := make([]float64, len(s.Mean))
+	begun, varies := make([]bool, len(s.Mean)), make([]bool, len(s.Mean))
+	each(func(c int, v float64) {
+		if !begun[c] {
+			begun[c], first[c] = true, v
+		}
+		varies[c] = varies[c] || v != first[c]
+		own[c] = own[c] || v != 0 && v != 1
+	})
+	for c := range own {
+		if !own[c] || !varies[c] {
+			s.Mean[c], s.SD[c] = common.Mean[c], common.SD[c]
+		}
+	}
+	return s
 }
 
 // Of is the normalisation of a recording; false if it has no scale, though each recording has one of its own.
@@ -65,23 +116,35 @@ func (n Normalisation) Of(recording string) (Normalisation, bool) {
 		return n, true
 	}
 	own, ok := n.Recordings[recording]
-	return n.with(own), ok
+	return n.with(own, n.RecordingControls[recording]), ok
 }
 
-// with is the normalisation of a recording with such a scale.
-func (n Normalisation) with(own Scale) Normalisation {
-	n.Observations.Mean, n.Observations.SD, n.Recordings = own.Mean, own.SD, nil
+// with is the normalisation of a recording with such scales; controls without any have the common one.
+func (n Normalisation) with(own, controls Scale) Normalisation {
+	n.Observations.Mean, n.Observations.SD = own.Mean, own.SD
+	if !controls.identity() {
+		n.Controls.Mean, n.Controls.SD = controls.Mean, controls.SD
+	}
+	n.Recordings, n.RecordingControls = nil, nil
 	return n
 }
 
 // OfRows is the normalisation of a series that training did not see, by what is given of it: rows of transformed
-// observations, of which NaN are missing.
-func (n Normalisation) OfRows(rows [][]float64) Normalisation {
+// observations, of which NaN are missing, and of controls.
+func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 	if n.Recordings == nil || len(rows) == 0 {
 		return n
 	}
-	width := len(rows[0])
-	return n.with(measureScale(width, func(visit func(channel int, v float64)) {
+	var acted Scale
+	if n.RecordingControls != nil && len(controls) > 1 {
+		acted = scaleOfControls(n.Controls, eachOf(controls[1:], len(n.Controls.Mean)))
+	}
+	return n.with(measureScale(len(rows[0]), eachOf(rows, len(rows[0]))), acted)
+}
+
+// eachOf visits the values of rows that are there.
+func eachOf(rows [][]float64, width int) func(visit func(channel int, v float64)) {
+	return func(visit func(channel int, v float64)) {
 		for _, row := range rows {
 			for c, v := range row[:min(width, len(row))] {
 				if !math.IsNaN(v) {
@@ -89,7 +152,21 @@ func (n Normalisation) OfRows(rows [][]float64) Normalisation {
 				}
 			}
 		}
-	}))
+	}
+}
+
+// Unsteady returns the first channel that does not have two different values in rows, which no scale can be measured
+// of; −1: all have.
+func Unsteady(rows [][]float64, width int) int {
+	first, varies := make([]float64, width), make([]bool, width)
+	for c := range first {
+		first[c] = math.NaN()
+	}
+	eachOf(rows, width)(func(c int, v float64) {
+		varies[c] = varies[c] || !math.IsNaN(first[c]) && v != first[c]
+		first[c] = v
+	})
+	return slices.Index(varies, false)
 }
 
 // For adds scales for the recordings of a data set that have none, each by its first steps; 0: all.
@@ -97,12 +174,10 @@ func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 	if n.Recordings == nil {
 		return n
 	}
-	all := map[string]Scale{}
-	for name, s := range n.Recordings {
-		all[name] = s
-	}
+	all := n
+	all.Recordings, all.RecordingControls = maps.Clone(n.Recordings), maps.Clone(n.RecordingControls)
 	for i, name := range d.Recordings() {
-		if _, known := all[name]; known {
+		if _, known := all.Recordings[name]; known {
 			continue
 		}
 		e := &d.Episodes[i]
@@ -112,10 +187,13 @@ func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 		}
 		part := *d
 		part.Episodes = []Episode{*e}
-		all[name] = part.Measure([]int{0}).Observations
+		var controls Scale
+		if n.RecordingControls != nil {
+			controls = part.ownControls(n.Controls, []int{0})
+		}
+		all.add(name, part.Measure([]int{0}).Observations, controls)
 	}
-	n.Recordings = all
-	return n
+	return all
 }
 
 // Covers returns an error if a recording of the data set has no scale, though each has one of its own.
@@ -127,4 +205,9 @@ func (n Normalisation) Covers(d *Dataset) error {
 		}
 	}
 	return nil
+}
+
+// Fits reports whether the scales are those of one series with so many channels and controls.
+func (n Normalisation) Fits(observations, controls int) bool {
+	return n.Recordings == nil && n.Observations.check(observations) == nil && n.Controls.check(controls) == nil
 }

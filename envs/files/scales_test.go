@@ -149,3 +149,70 @@ func TestMeasureEach_OneNameOneRecording(t *testing.T) {
 		t.Errorf("got %+v, %v", n, err)
 	}
 }
+
+// TestMeasureEach_Controls: controls that differ in their unit alone are the same, too; a switch and a level that does
+// not vary keep the common scale. A series that training did not see is scaled in the same way.
+func TestMeasureEach_Controls(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("episode,t,y,u_heat,u_on,u_level\n")
+	for i, unit := range []float64{1, 1e4} {
+		for s := range 40 {
+			fmt.Fprintf(&b, "r%d,%d,%g,%g,%d,%d\n", i, s, math.Sin(float64(s)), unit*math.Cos(float64(s)), s/(20+15*i), 5+10*i)
+		}
+	}
+	d := readText(t, b.String())
+	n, err := d.MeasureEach([]int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := n.Apply(d)
+	same := func(c int) bool {
+		for s := 1; s < 40; s++ {
+			one, other := scaled.Episodes[0].Controls[3*s+c], scaled.Episodes[1].Controls[3*s+c]
+			if math.Abs(float64(one-other)) > 1e-4 || math.Abs(float64(one)) > 3 {
+				return false
+			}
+		}
+		return true
+	}
+	if !same(0) || same(2) {
+		t.Errorf("heat and level are the same: %v, %v; want true, false", same(0), same(2))
+	}
+	for _, name := range []string{"r0", "r1"} {
+		own, _ := n.Of(name)
+		if c, common := own.Controls, n.Controls; c.SD[1] != common.SD[1] || c.Mean[2] != common.Mean[2] || c.SD[0] == common.SD[0] {
+			t.Errorf("%s: %+v, all: %+v", name, c, common)
+		}
+	}
+	var rows, controls [][]float64
+	e := &d.Episodes[1]
+	for s := range e.T {
+		rows = append(rows, []float64{float64(e.Observations[s])})
+		controls = append(controls, []float64{float64(e.Controls[3*s]), float64(e.Controls[3*s+1]), float64(e.Controls[3*s+2])})
+	}
+	want, _ := n.Of("r1")
+	if got := n.OfRows(rows, controls); !reflect.DeepEqual(got.Controls, want.Controls) || !got.Fits(1, 3) || got.Fits(2, 3) {
+		t.Errorf("another series has %+v, want %+v", got.Controls, want.Controls)
+	}
+	text, err := json.Marshal(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := d.ParseNormalisation("n.json", text); err != nil || !reflect.DeepEqual(kept, n) {
+		t.Errorf("ParseNormalisation = %+v, %v", kept, err)
+	}
+}
+
+// TestUnsteady: the first channel of which no scale can be measured.
+func TestUnsteady(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	for want, rows := range map[int][][]float64{
+		-1: {{1, 2}, {nan, 3}, {2, nan}}, 0: {{1, 2}, {nan, 3}, {1, 4}}, 1: {{1, nan}, {2, 5}},
+	} {
+		if got := Unsteady(rows, 2); got != want {
+			t.Errorf("%v: channel %d, want %d", rows, got, want)
+		}
+	}
+}
