@@ -1,7 +1,6 @@
 package files
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -194,87 +193,6 @@ func (b *builder) interval() error {
 		return faultf(b.found["dt"], "give the time between two steps, or leave it out", "it is %v", values[0])
 	}
 	b.data.Spec.DT = values[0]
-	return nil
-}
-
-// times checks that the steps of each episode are evenly spaced, and takes the time between two from them. An array t
-// that nobody asked for and that has no time for each step is not used, which a note says.
-func (b *builder) times() error {
-	name, ok := b.found["t"]
-	if !ok {
-		return nil
-	}
-	err := b.readTimes(name)
-	var fault *Error
-	var uneven *unevenError
-	if errors.As(err, &fault) && !errors.As(err, &uneven) && name != b.options.Time {
-		b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s is not used: %s", name, fault.Problem))
-		return nil
-	}
-	return err
-}
-
-func (b *builder) readTimes(name string) error {
-	p, err := b.panel("t", "[N,T]", 0)
-	if err != nil {
-		return err
-	}
-	if len(p.data) != len(b.data.Episodes) {
-		return faultf(name, "save it as [N,T]", "it has times of %s, the observations have %d",
-			terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
-	}
-	c := &clock{known: true, digits: mostDecimals + 1, bare: true}
-	for i := range b.data.Episodes {
-		e := &b.data.Episodes[i]
-		if len(p.data[i]) < e.T {
-			return faultf(name, "save a time for each step", "%s has %s and %d times", e.Source,
-				terminal.Count(e.T, "step"), len(p.data[i]))
-		}
-		list := make([]float64, e.T)
-		for t := range list {
-			list[t] = float64(p.data[i][t])
-			if p.exact[i] != nil {
-				list[t] = p.exact[i][t]
-			}
-			if math.IsNaN(list[t]) || math.IsInf(list[t], 0) {
-				return faultf(name, "save a time for each step", "%s, step %d: the time is %v", e.Source, t, list[t])
-			}
-		}
-		if err := b.even(e, name, c, list); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// even gives an episode its times; an error if they are not evenly spaced.
-func (b *builder) even(e *Episode, name string, c *clock, list []float64) error {
-	grid, at, err := c.even(list, calendar{})
-	var uneven *unevenError
-	switch {
-	case len(list) < 2:
-		return nil
-	case errors.As(err, &uneven):
-	case err != nil:
-		return err
-	case at[len(at)-1] != len(at)-1:
-		row := 1
-		for at[row] == row {
-			row++
-		}
-		uneven = &unevenError{row: row, from: c.text(list[row-1]), to: c.text(list[row]), usual: c.gap(grid.step)}
-	}
-	if uneven != nil {
-		return &Error{
-			Place: fmt.Sprintf("%s, %s, step %d", name, e.Source, uneven.row), Problem: uneven.Error() +
-				": steps have to be equally long", cause: uneven,
-			Remedy: "bring the rows to even steps before saving, or take them as even with --time none (env.time=none)",
-		}
-	}
-	e.Times = &Times{Columns: []string{name}, first: list[0], grid: grid, clock: c, after: b.options.ControlsAfter}
-	if b.data.Spec.DT == 0 {
-		b.data.Spec.DT = rounded(grid.step)
-	}
 	return nil
 }
 

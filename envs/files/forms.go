@@ -159,6 +159,14 @@ func written(form string, at time.Time) string {
 
 // write is a time of the grid as the column has it.
 func (c *clock) write(t float64) string {
+	if c.mixed {
+		return c.writeIn(t, 0)
+	}
+	return c.writeIn(t, c.offset)
+}
+
+// writeIn is a time of a clock that is ahead of UTC by an offset, as the column has it.
+func (c *clock) writeIn(t, offset float64) string {
 	switch {
 	case c.based:
 		return strconv.FormatInt(c.base+int64(math.Round(t)), 10)
@@ -171,8 +179,8 @@ func (c *clock) write(t float64) string {
 	}
 	whole := math.Floor(t)
 	at := time.Unix(int64(whole), int64(math.Round((t-whole)*1e9))).UTC()
-	if c.zoned && !c.mixed && c.offset != 0 {
-		at = at.Add(-time.Duration(c.offset) * time.Second).In(time.FixedZone("", int(c.offset)))
+	if offset != 0 {
+		at = at.Add(-time.Duration(offset) * time.Second).In(time.FixedZone("", int(offset)))
 	}
 	list := c.forms[0].list
 	if c.swapped {
@@ -197,6 +205,9 @@ func (c *clock) writeNumber(t float64) string {
 	}
 	if c.digits > mostDecimals || c.bare {
 		text := strconv.FormatFloat(t, 'f', min(c.digits, mostDecimals), 64)
+		if !strings.Contains(text, ".") {
+			return text
+		}
 		if text = strings.TrimRight(text, "0"); c.bare || !strings.HasSuffix(text, ".") {
 			return strings.TrimSuffix(text, ".")
 		}

@@ -86,7 +86,7 @@ func (c *clock) candidates(times []float64) []calendar {
 		list = append(list, monthGrids(times)...)
 	}
 	if !c.numbered && businessDays(times) {
-		list = append(list, calendar{1, "business day"})
+		list = append(list, calendar{step: 1, unit: "business day"})
 	}
 	for _, gap := range []float64{usual, smallest} {
 		unit := "s"
@@ -95,7 +95,7 @@ func (c *clock) candidates(times []float64) []calendar {
 				unit = u
 			}
 		}
-		list = append(list, calendar{gap / secondsOf[unit], unit})
+		list = append(list, calendar{step: gap / secondsOf[unit], unit: unit})
 	}
 	return list
 }
@@ -118,7 +118,7 @@ func monthGrids(times []float64) []calendar {
 	for i := 1; i < len(months); i++ {
 		step = gcd(step, months[i]-months[i-1])
 	}
-	return []calendar{{float64(step), "month"}}
+	return []calendar{{step: float64(step), unit: "month"}}
 }
 
 func gcd(a, b int) int {

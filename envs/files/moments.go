@@ -21,6 +21,10 @@ type Times struct {
 	clock *clock
 	ofDay *dayClock // of two columns
 	style partStyle // of a date in parts
+
+	offset float64 // of all dates from UTC
+	zones  zones   // of offsets that change; nil: they do not
+	wall   bool    // the grid is one of the recording's own clock, not of UTC
 }
 
 // From are the times of a part that begins at a step. nil stays nil.
@@ -43,7 +47,7 @@ func (t *Times) Text(step int) []string {
 	case t.ofDay == nil && len(t.Columns) > 1:
 		return t.style.split(t.clock.write(at), len(t.Columns))
 	case t.ofDay == nil:
-		return []string{t.clock.write(at)}
+		return []string{t.clock.writeIn(t.zoneAt(at))}
 	}
 	days := day * math.Floor(at/day)
 	return []string{t.clock.write(days), t.ofDay.write(at - days)}
@@ -93,8 +97,8 @@ func (t *Times) Step(texts []string) (int, error) {
 		at *= day
 	case c.ofDay && at < t.first: // after midnight
 		at += day
-	case c.dates && t.clock.zoned && !t.clock.mixed && strings.Contains(c.layout, "07"):
-		at += t.clock.offset
+	case c.dates && t.clock.zoned:
+		at = t.onGrid(at, c.offset, strings.Contains(c.layout, "07"))
 	}
 	if t.ofDay != nil {
 		of := *t.ofDay
@@ -125,12 +129,13 @@ func (t *table) times(e *rows, grid calendar) *Times {
 		t.kept = &c
 	}
 	times := &Times{first: e.time[0], grid: grid, clock: t.kept, after: t.options.ControlsAfter}
+	times.offset, times.zones, times.wall = e.offset, e.zones, e.wall
 	if t.twoFold {
 		of := t.dayClock
 		times.ofDay = &of
 	}
 	if t.options.Resample != "" {
-		begin := t.begin(grid, e.time[0])
+		begin := t.clock.begin(grid, e)
 		first := begin + grid.step*math.Floor((grid.position(e.time[0])-begin)/grid.step+1e-9)
 		times.first = grid.moment(first)
 	} else if grid.unit == "month" {

@@ -82,6 +82,7 @@ func (t *table) grids() error {
 		if err := t.order(e); err != nil {
 			return err
 		}
+		t.changing(e)
 		if len(e.time) < 2 || t.options.Resample != "" {
 			continue
 		}
@@ -176,17 +177,22 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 		}
 		return grid, at, err
 	}
-	grid, err := parseStep(t.options.Resample, t.clock.dates)
+	grid, err := t.clock.step(t.options.Resample, e.time[0])
 	if err != nil {
 		return grid, nil, faultf("--resample", "", "%v", err)
 	}
-	begin := t.begin(grid, e.time[0])
-	at := make([]int, len(e.time))
+	at, err := bins(grid, t.clock.begin(grid, e), e.time)
+	return grid, at, err
+}
+
+// bins are the steps within which times lie, counted from that of the first.
+func bins(grid calendar, begin float64, times []float64) ([]int, error) {
+	at := make([]int, len(times))
 	for i := range at {
-		position := grid.position(e.time[i])
+		position := grid.position(times[i])
 		v := (position - begin + inexact*math.Abs(position)) / grid.step
 		if v > 1<<40 {
-			return grid, nil, faultf("--resample", "is the column one of times?", "%s takes too many steps", t.options.Resample)
+			return nil, faultf("--resample", "is the column one of times? Write a longer step", "it takes too many steps")
 		}
 		at[i] = int(math.Floor(v + 1e-9))
 	}
@@ -195,18 +201,26 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 			at[i] -= at[0]
 		}
 	}
-	return grid, at, nil
+	return at, nil
 }
 
 // begin is the position from which steps that were asked for are counted. They are those of the calendar: of days from
-// midnight of the first day on, of weeks from Monday on. A row belongs to the step within which it lies. Steps of
-// numbers begin with the first row.
-func (t *table) begin(grid calendar, first float64) float64 {
+// midnight of the first day of the file's clock on, of weeks from Monday on. A row belongs to the step within which it
+// lies. Steps of numbers begin with the first row, but for numbers that count from 1970.
+func (c *clock) begin(grid calendar, e *rows) float64 {
+	first := e.time[0]
 	if slices.Contains([]string{"week", "month", "business day"}, grid.unit) {
 		return grid.step * math.Floor(grid.position(first)/grid.step+1e-9)
 	}
-	if t.clock.dates {
-		first = day * math.Floor(first/day)
+	if grid.epoch > 0 {
+		return first - c.since(first, grid)
+	}
+	if c.dates {
+		offset := 0.0
+		if e.zones != nil && !e.wall {
+			offset = e.zones.at(first)
+		}
+		first = day*math.Floor((first+offset)/day) - offset
 	}
 	return grid.position(first)
 }
@@ -214,8 +228,8 @@ func (t *table) begin(grid calendar, first float64) float64 {
 // inexact is the relative error of a position, of a few roundings.
 const inexact = 0x1p-50
 
-// dates decides the order of day and month, and takes times as those of the file's own clock, where all have the same
-// offset.
+// dates decides the order of day and month, and takes times as those of the file's own clock, where all of a recording
+// have the same offset.
 func (t *table) dates() error {
 	c := &t.clock
 	if !c.dates {
@@ -253,13 +267,7 @@ func (t *table) dates() error {
 		}
 		e.other = nil
 	}
-	if c.zoned && !c.mixed && c.offset != 0 {
-		for _, e := range t.list {
-			for i := range e.time {
-				e.time[i] += c.offset
-			}
-		}
-	}
+	t.ownClock()
 	return nil
 }
 
@@ -338,6 +346,12 @@ func (e *rows) sort(s envs.Spec) {
 		time[to], lines[to] = e.time[from], e.lines[from]
 	}
 	e.time, e.lines = time, lines
+	if old := e.offsets; old != nil {
+		e.offsets = make([]float64, len(order))
+		for to, from := range order {
+			e.offsets[to] = old[from]
+		}
+	}
 }
 
 // spread puts row i at step at[i] of n steps. Several rows of a step are averaged, the last one counts for labels,

@@ -49,6 +49,7 @@ type table struct {
 	dropped  int  // recordings of one row
 	blanks   int  // blank lines of a table of one column
 	rowsRead int
+	zoneNote string // of offsets from UTC that change
 	common   calendar
 }
 
@@ -60,7 +61,13 @@ type rows struct {
 	other []float64 // the dates with the month first; nil: they are the same
 	ofDay []float64 // as dayClock.read returns them
 	times *Times    // of the steps of the even grid
-	part  Part
+	// offset is that of the first date from UTC, and offsets are those of all dates; nil: they are the same. zones are
+	// where they change, and wall says that times are those of the recording's own clock all the same.
+	offset  float64
+	offsets []float64
+	zones   zones
+	wall    bool
+	part    Part
 	observations, controls,
 	states, labels, mask, modes []float64
 }
@@ -116,6 +123,9 @@ func (t *table) notes() {
 		if n > 0 {
 			t.data.Notes = append(t.data.Notes, fmt.Sprintf(format, args...))
 		}
+	}
+	if t.zoneNote != "" {
+		t.data.Notes = append(t.data.Notes, t.zoneNote)
 	}
 	note(t.sorted, "rows of %s were put in the order of their times", terminal.Count(t.sorted, "recording"))
 	note(t.blanks, "%s: missing values", terminal.Count(t.blanks, "blank line"))
@@ -273,8 +283,8 @@ func (t *table) cell(i int, text string) error {
 	case timeOf:
 		at, err := t.clock.read(text)
 		if err != nil || math.IsNaN(at) || math.IsInf(at, 0) {
-			return t.cellFault(i, "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59; or say "+
-				"that rows are evenly spaced: --time none (env.time)", "%q is no time", text)
+			return t.cellFault(i, t.timeRemedy(text)+"; or say that rows are evenly spaced: --time none (env.time)",
+				"%q is no time", text)
 		}
 		if t.twoFold && !t.clock.wholeDay(at) {
 			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day",
@@ -282,6 +292,9 @@ func (t *table) cell(i int, text string) error {
 		}
 		if t.clock.other != at && e.other == nil {
 			e.other = append([]float64{}, e.time...)
+		}
+		if t.clock.zoned {
+			e.zone(t.clock.offset)
 		}
 		if e.time = append(e.time, at); e.other != nil {
 			e.other = append(e.other, t.clock.other)
@@ -293,33 +306,6 @@ func (t *table) cell(i int, text string) error {
 		return t.cellFault(i, t.numberRemedy(text), "%q is no number", text)
 	}
 	return t.value(i, text, v)
-}
-
-// numberRemedy says what to do about a text that is no number.
-func (t *table) numberRemedy(text string) string {
-	switch {
-	case thousands(text, ',', '.'):
-		return "it has commas for thousands: leave them out"
-	case thousands(text, '.', ','):
-		return "it has points for thousands: leave them out"
-	case t.rowsRead == 1:
-		return "if the first line below the names holds units, leave it out; leave missing values empty"
-	case strings.Contains(text, ","):
-		return "write decimals with a point, or separate the columns by semicolons"
-	}
-	return "leave missing values empty"
-}
-
-// thousands reports whether a text is a number with a sign between groups of three digits, such as 50,346.00.
-func thousands(text string, group, decimal byte) bool {
-	whole, part, _ := strings.Cut(strings.TrimPrefix(text, "-"), string(decimal))
-	groups := strings.Split(whole, string(group))
-	for i, g := range groups {
-		if digits(g) != len(g) || len(g) != 3 && (i > 0 || len(g) < 1 || len(g) > 3) {
-			return false
-		}
-	}
-	return len(groups) > 1 && digits(part) == len(part)
 }
 
 // number reads a number. All numbers of a file have the same decimal sign.

@@ -89,6 +89,8 @@ func TestTable_Resample(t *testing.T) {
 	equal(t, "mask", e.Mask, []float32{1, 1, 0, 1})
 	equal(t, "controls hold", e.Controls, []float32{0, 3, 3, 4})
 	equal(t, "modes hold", e.Modes, []int32{1, 1, 1, 2})
+	d = readAs(t, Options{Resample: "1b", Time: "t"}, "t,y\n2024-01-05,1\n2024-01-06 12:00,2\n2024-01-07 23:00,6\n2024-01-08,5\n")
+	equal(t, "a weekend is of its Friday", d.Episodes[0].Observations, []float32{3, 5})
 	d = readAs(t, Options{Resample: "0.5"}, "t,y\n0.02,1\n0.49,2\n1.05,3\n1.95,4\n")
 	equal(t, "steps from the first row on", d.Episodes[0].Observations, []float32{1.5, 0, 3, 4})
 	d = readAs(t, Options{Resample: "1q", Time: "t"}, "t,y\n2024-01,1\n2024-02,2\n2024-03,3\n2024-04,7\n")

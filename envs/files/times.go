@@ -120,6 +120,10 @@ func (c *clock) monthFirst() (bool, error) {
 type calendar struct {
 	step float64 // of numbers, in their unit; of dates, in the unit
 	unit string  // empty: numbers; s, min, h, day, business day, week or month; to the user also year
+	// epoch is how many numbers are a second, where they count from 1970 and the step was given with a unit; else 0.
+	// weeks says that it is one of weeks.
+	epoch float64
+	weeks bool
 }
 
 // secondsOf are the units of equal length.
@@ -128,7 +132,7 @@ var secondsOf = map[string]float64{"s": 1, "min": 60, "h": 3600, "day": 86400, "
 const day = 86400
 
 // position is the time of a grid's axis in units: months since year 0, days since 1970 and so on. Business days count
-// from Monday to Friday; a time of the day is part of the position.
+// from Monday to Friday; a time of the day is part of the position. A weekend belongs to the Friday before.
 func (c calendar) position(t float64) float64 {
 	switch c.unit {
 	case "":
@@ -140,7 +144,10 @@ func (c calendar) position(t float64) float64 {
 	case "business day":
 		days := math.Floor(t/day) + 3 // 1970 began on a Thursday
 		week, weekday := math.Floor(days/7), math.Mod(math.Mod(days, 7)+7, 7)
-		return 5*week + min(weekday, 5) + (t-day*math.Floor(t/day))/day
+		if weekday > 4 { // within the Friday before, as in pandas
+			return 5*week + 4.5
+		}
+		return 5*week + weekday + (t-day*math.Floor(t/day))/day
 	}
 	if c.unit == "week" { // from Monday to Sunday
 		t += 3 * day // 1970 began on a Thursday
@@ -186,7 +193,7 @@ func month(t float64) int {
 // named is the calendar with twelve months as a year.
 func (c calendar) named() calendar {
 	if c.unit == "month" && math.Mod(c.step, 12) == 0 {
-		return calendar{c.step / 12, "year"}
+		return calendar{step: c.step / 12, unit: "year"}
 	}
 	return c
 }

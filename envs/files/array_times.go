@@ -1,0 +1,161 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// times checks that the steps of each episode are evenly spaced, and takes the time between two from them. An array t
+// that nobody asked for and that has no time for each step is not used, which a note says.
+func (b *builder) times() error {
+	name, ok := b.found["t"]
+	if !ok {
+		if b.options.Resample != "" {
+			return faultf("--resample "+b.options.Resample, "save an array t with a time for each step, or name the array of "+
+				"times: --time NAME", "no array holds the times")
+		}
+		return nil
+	}
+	err := b.readTimes(name)
+	var fault *Error
+	var uneven *unevenError
+	if errors.As(err, &fault) && !errors.As(err, &uneven) && name != b.options.Time &&
+		b.options.Resample == "" {
+		b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s is not used: %s", name, fault.Problem))
+		return nil
+	}
+	return err
+}
+
+func (b *builder) readTimes(name string) error {
+	p, err := b.panel("t", "[N,T]", 0)
+	if err != nil {
+		return err
+	}
+	if len(p.data) != len(b.data.Episodes) {
+		return faultf(name, "save it as [N,T]", "it has times of %s, the observations have %d",
+			terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
+	}
+	c := &clock{known: true, digits: mostDecimals + 1, bare: true}
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
+		if len(p.data[i]) < e.T {
+			return faultf(name, "save a time for each step", "%s has %s and %d times", e.Source,
+				terminal.Count(e.T, "step"), len(p.data[i]))
+		}
+		list := make([]float64, e.T)
+		for t := range list {
+			list[t] = float64(p.data[i][t])
+			if p.exact[i] != nil {
+				list[t] = p.exact[i][t]
+			}
+			if math.IsNaN(list[t]) || math.IsInf(list[t], 0) {
+				return faultf(name, "save a time for each step", "%s, step %d: the time is %v", e.Source, t, list[t])
+			}
+		}
+		if err := b.even(e, name, c, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// even gives an episode its times; an error if they are not evenly spaced.
+func (b *builder) even(e *Episode, name string, c *clock, list []float64) error {
+	if b.options.Resample != "" {
+		return b.resample(e, name, c, list)
+	}
+	grid, at, err := c.even(list, calendar{})
+	var uneven *unevenError
+	switch {
+	case len(list) < 2:
+		return nil
+	case errors.As(err, &uneven):
+	case err != nil:
+		return err
+	case at[len(at)-1] != len(at)-1:
+		row := 1
+		for at[row] == row {
+			row++
+		}
+		uneven = &unevenError{row: row, from: c.text(list[row-1]), to: c.text(list[row]), usual: c.gap(grid.step)}
+	}
+	if uneven != nil {
+		return &Error{
+			Place: fmt.Sprintf("%s, %s, step %d", name, e.Source, uneven.row), Problem: uneven.Error() +
+				": steps have to be equally long", cause: uneven,
+			Remedy: fmt.Sprintf("bring the rows to a grid with --resample (env.resample), e.g. --resample %s, or take them as "+
+				"even with --time none (env.time=none)", c.suggestedStep(list)),
+		}
+	}
+	e.Times = &Times{Columns: []string{name}, first: list[0], grid: grid, clock: c, after: b.options.ControlsAfter}
+	if b.data.Spec.DT == 0 {
+		b.data.Spec.DT = rounded(grid.step)
+	}
+	return nil
+}
+
+// resample brings the steps of an episode to the even grid that was asked for, as those of a table.
+func (b *builder) resample(e *Episode, name string, c *clock, list []float64) error {
+	if b.data.Images() {
+		return faultf("--resample "+b.options.Resample, "bring images to even steps before saving", "images are not resampled")
+	}
+	for i := 1; i < len(list); i++ {
+		if list[i] < list[i-1] {
+			return faultf(fmt.Sprintf("%s, %s, step %d", name, e.Source, i), "sort the steps by time before saving",
+				"t goes from %s to %s", c.text(list[i-1]), c.text(list[i]))
+		}
+	}
+	grid, err := c.step(b.options.Resample, list[0])
+	if err != nil {
+		return faultf("--resample", "", "%v", err)
+	}
+	r := &rows{time: list}
+	begin := c.begin(grid, r)
+	at, err := bins(grid, begin, list)
+	if err != nil {
+		return err
+	}
+	n := at[len(at)-1] + 1
+	if n/sparse > len(at) {
+		return faultf(name, "is it one of times?", "%d steps lie on an even grid of %d", len(at), n)
+	}
+	if int64(n)*int64(8*(2*b.data.Spec.Observation+b.data.Spec.Control+b.data.Spec.State)) > b.options.limit() {
+		return formatFault("", errLimit)
+	}
+	if empty := n - len(slices.Compact(slices.Clone(at))); empty > 0 {
+		b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s: the even grid has %s without a row: observations are missing there",
+			e.Source, terminal.Count(empty, "step")))
+	}
+	e.level()
+	r.observations, r.controls, r.states, r.labels = e.Levels, widened(e.Controls), widened(e.States), widened(e.Labels)
+	for _, z := range e.Modes {
+		r.modes = append(r.modes, float64(z))
+	}
+	r.spread(b.data.Spec, at, n)
+	e.T, e.Mask, e.Levels = n, nil, r.observations
+	e.Observations, e.Controls = rounded32(r.observations), rounded32(r.controls)
+	e.States, e.Labels, e.Modes = rounded32(r.states), rounded32(r.labels), nil
+	for _, z := range r.modes {
+		e.Modes = append(e.Modes, int32(z))
+	}
+	first := begin + grid.step*math.Floor((list[0]-begin)/grid.step+1e-9)
+	e.Times = &Times{Columns: []string{name}, first: first, grid: grid, clock: c, after: b.options.ControlsAfter}
+	b.data.Spec.DT = rounded(grid.step)
+	return nil
+}
+
+func widened(values []float32) []float64 {
+	if values == nil {
+		return nil
+	}
+	list := make([]float64, len(values))
+	for i, v := range values {
+		list[i] = float64(v)
+	}
+	return list
+}

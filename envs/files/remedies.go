@@ -1,0 +1,44 @@
+package files
+
+import "strings"
+
+// timeRemedy says what to do about a text that is no time.
+func (t *table) timeRemedy(text string) string {
+	if i := strings.LastIndexAny(text, " ["); i > 0 && strings.ContainsAny(text[i:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+		var c clock
+		if at, month, err := c.date(strings.TrimSpace(text[:i])); err == nil && !(at.IsZero() && month.IsZero()) {
+			return "the names of zones are not known: write the offset from UTC in their place, e.g. 2024-12-31 23:59:59+01:00"
+		}
+	}
+	if t.rowsRead == 1 && text != "" && !strings.ContainsAny(text, "0123456789") {
+		return "if the first line below the names holds units, leave it out"
+	}
+	return "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59"
+}
+
+// numberRemedy says what to do about a text that is no number.
+func (t *table) numberRemedy(text string) string {
+	switch {
+	case thousands(text, ',', '.'):
+		return "it has commas for thousands: leave them out"
+	case thousands(text, '.', ','):
+		return "it has points for thousands: leave them out"
+	case t.rowsRead == 1:
+		return "if the first line below the names holds units, leave it out; leave missing values empty"
+	case strings.Contains(text, ","):
+		return "write decimals with a point, or separate the columns by semicolons"
+	}
+	return "leave missing values empty"
+}
+
+// thousands reports whether a text is a number with a sign between groups of three digits, such as 50,346.00.
+func thousands(text string, group, decimal byte) bool {
+	whole, part, _ := strings.Cut(strings.TrimPrefix(text, "-"), string(decimal))
+	groups := strings.Split(whole, string(group))
+	for i, g := range groups {
+		if digits(g) != len(g) || len(g) != 3 && (i > 0 || len(g) < 1 || len(g) > 3) {
+			return false
+		}
+	}
+	return len(groups) > 1 && digits(part) == len(part)
+}
