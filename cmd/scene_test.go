@@ -106,7 +106,7 @@ var sceneLines = []string{
 }
 
 // TestEveryCommand runs every line three times: as a program does, with --json, as on a terminal of 80 columns, and with a
-// signal while it is under way. Those that show files do it again with hostile files.
+// signal while it is under way; some get one at a moment that is drawn. Those that show files do it again with hostile files.
 func TestEveryCommand(t *testing.T) {
 	made := t.TempDir()
 	t.Chdir(made)
@@ -145,6 +145,7 @@ func TestEveryCommand(t *testing.T) {
 		}
 	})
 	t.Run("signal", func(t *testing.T) { signalsEnd(t, copied(t, made)) })
+	t.Run("signal at any moment", func(t *testing.T) { signalsAtAnyMoment(t, made) })
 	t.Run("evil text", func(t *testing.T) { evilTextIsHarmless(t, copied(t, made)) })
 	t.Run("pipes", func(t *testing.T) { nothingWaits(t, copied(t, made)) })
 }
