@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -238,5 +239,35 @@ func TestForecast_HasDatesAndIDsOfTheFiles(t *testing.T) {
 	}
 	if r := c.run("forecast", "shops", "--horizon", "2", "--controls", next); r.code != exitData || !strings.Contains(r.err, "no row for 01/07/2023 of south") {
 		t.Errorf("a plan of other months: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// TestForecast_IntervalsOfLSTM: the intervals of the lstm are those of a distribution: of an autoregression, whose true
+// ones are known, they hold about what they say, at every horizon together, and the forecast says what they held.
+func TestForecast_IntervalsOfLSTM(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	dir := t.TempDir()
+	data, out := filepath.Join(dir, "ar.csv"), filepath.Join(dir, "f.npz")
+	draws, x := rand.New(rand.NewPCG(24, 5)), 0.0
+	var b strings.Builder
+	b.WriteString("y\n")
+	for range 3000 {
+		x = 0.9*x + draws.NormFloat64()
+		fmt.Fprintf(&b, "%.5f\n", x)
+	}
+	writeFile(t, data, b.String())
+	c.must("train", "files", "env.files="+data, "model.kind=lstm", "model.hidden=16", "env.window=25", "train.batch=32",
+		"train.steps=1500", "optim.rate=3e-3", "train.validate_every=300", "env.test=0.3", "eval.horizon=6", "--name", "own", "--quiet")
+	said := c.must("forecast", "own", "--horizon", "6", "--samples", "2000", "--quantiles", "0.1,0.9", "--out", out).out
+	if !strings.Contains(said, "Of the run on held-out data: its 80 % intervals hold ") || !strings.Contains(said, "about right") {
+		t.Errorf("the forecast does not say what its intervals held:\n%s", said)
+	}
+	_, values := npz(t, out)
+	for h, truth := 0, 0.0; h < 6; h++ {
+		truth = 0.81*truth + 1
+		if got, want := values["quantiles"][6+h]-values["quantiles"][h], 2*1.2816*math.Sqrt(truth); math.Abs(got/want-1) > 0.25 {
+			t.Errorf("%d steps ahead the interval is %.2f wide, in truth %.2f", h+1, got, want)
+		}
 	}
 }

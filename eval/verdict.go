@@ -99,7 +99,16 @@ func (r RecordedReport) Calibration() string {
 	if len(r.Scores) == 0 {
 		return ""
 	}
-	held, word := average(r.Scores[0].Coverage[intervals]), "about right"
+	return Calibrated(r.Scores[0].Coverage[intervals])
+}
+
+// CoverageName is the number of a report whose values by horizon Calibrated judges.
+var CoverageName = fmt.Sprintf("coverage%g", 100*Levels[intervals])
+
+// Calibrated judges the shares of what was observed that central intervals held, by horizon; empty where nothing was
+// measured.
+func Calibrated(coverage []float64) string {
+	held, word := average(coverage), "about right"
 	switch {
 	case math.IsNaN(held):
 		return ""

@@ -2,6 +2,7 @@ package trained
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
 )
@@ -38,7 +39,11 @@ func (r *Run) ForecastAll(list []Recording, c Columns, q Query, levels []float64
 	if err != nil {
 		return nil, err
 	}
-	return Forecasts(list, answers, c, levels), nil
+	a := Forecasts(list, answers, c, levels)
+	if held := r.calibration(); held != "" && len(levels) > 1 {
+		a.Table.Notes = append(a.Table.Notes, "Of the run on held-out data: "+strings.ToLower(held[:1])+held[1:])
+	}
+	return a, nil
 }
 
 // FilterAll infers the latent states of recordings. The same seed gives the same answer.

@@ -1,12 +1,30 @@
 package trained
 
 import (
+	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/store"
 )
+
+// calibration says how much of what was observed on held-out data the run's intervals held when it was last measured;
+// empty: it was not.
+func (r *Run) calibration() string {
+	text, err := store.ReadFile(filepath.Join(r.folder, "tables", "recordings.json"))
+	if err != nil {
+		return ""
+	}
+	var kept struct{ Metrics map[string]json.RawMessage }
+	var coverage []number.Number
+	if json.Unmarshal(text, &kept) != nil || json.Unmarshal(kept.Metrics[eval.CoverageName], &coverage) != nil {
+		return ""
+	}
+	return eval.Calibrated(number.Floats(coverage))
+}
 
 // judge says below the table of an evaluation whether the model is ahead of the simplest rule, and whether the run ends
 // as its preset usually does.
