@@ -23,8 +23,7 @@ func (b *builder) times() error {
 	err := b.readTimes(name)
 	var fault *Error
 	var uneven *unevenError
-	if errors.As(err, &fault) && !errors.As(err, &uneven) && name != b.options.Time &&
-		b.options.Resample == "" {
+	if errors.As(err, &fault) && !errors.As(err, &uneven) && name != b.options.Time && b.options.Resample == "" {
 		b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s is not used: %s", name, fault.Problem))
 		return nil
 	}
@@ -66,6 +65,16 @@ func (b *builder) readTimes(name string) error {
 
 // even gives an episode its times; an error if they are not evenly spaced.
 func (b *builder) even(e *Episode, name string, c *clock, list []float64) error {
+	for i := 1; i < len(list); i++ {
+		if list[i] < list[i-1] {
+			back := &unevenError{row: i, from: c.text(list[i-1]), to: c.text(list[i])}
+			return &Error{
+				Place:   fmt.Sprintf("%s, %s, step %d", name, e.Source, i),
+				Problem: fmt.Sprintf("t goes from %s to %s", back.from, back.to), cause: back,
+				Remedy: "sort the steps by time before saving, or take them as even with --time none (env.time=none)",
+			}
+		}
+	}
 	if b.options.Resample != "" {
 		return b.resample(e, name, c, list)
 	}
@@ -103,12 +112,6 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 func (b *builder) resample(e *Episode, name string, c *clock, list []float64) error {
 	if b.data.Images() {
 		return faultf("--resample "+b.options.Resample, "bring images to even steps before saving", "images are not resampled")
-	}
-	for i := 1; i < len(list); i++ {
-		if list[i] < list[i-1] {
-			return faultf(fmt.Sprintf("%s, %s, step %d", name, e.Source, i), "sort the steps by time before saving",
-				"t goes from %s to %s", c.text(list[i-1]), c.text(list[i]))
-		}
 	}
 	grid, err := c.step(b.options.Resample, list[0])
 	if err != nil {

@@ -181,6 +181,8 @@ func TestRead_TimesOfArrays(t *testing.T) {
 		{"t", []float64{0, 1, 2, 4, 5, 6}, Options{}, "step 3: t goes from 2 to 4"},
 		{"t", []float64{0, 1, 1.7, 3, 4, 5}, Options{Resample: "0"}, `"0" is no step`},
 		{"t", []float64{0, 1, 1.7, 3, 4, 5}, Options{Resample: "1h"}, "the unit of the times is not known"},
+		{"t", []float64{0, 1, 0.7, 3, 4, 5}, Options{}, "step 2: t goes from 1 to 0.7; sort the steps"},
+		{"t", []float64{0, 1, 0.7, 3, 4, 5}, Options{Time: "t"}, "step 2: t goes from 1 to 0.7; sort the steps"},
 		{"t", []float64{0, 1, 0.7, 3, 4, 5}, Options{Resample: "1"}, "step 2: t goes from 1 to 0.7; sort the steps"},
 		{"s", []float64{0, 1, 1.7, 3, 4, 5}, Options{Resample: "1"}, "no array holds the times; save an array t"},
 		{"t", []float64{0, 1, 1.7, 3, 4, 5}, Options{Time: NoTime}, "array t [6] is not used"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -49,7 +50,8 @@ type table struct {
 	dropped  int  // recordings of one row
 	blanks   int  // blank lines of a table of one column
 	rowsRead int
-	zoneNote string // of offsets from UTC that change
+	zoneNote string         // of offsets from UTC that change
+	marked   map[string]int // cells by the mark that stands for a missing value there
 	common   calendar
 }
 
@@ -76,7 +78,7 @@ type rows struct {
 func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	t := &table{
 		in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}},
-		byID: map[string]*rows{}, clock: clock{order: options.Dates},
+		byID: map[string]*rows{}, marked: map[string]int{}, clock: clock{order: options.Dates},
 	}
 	if err := t.readHeader(); err != nil {
 		return nil, err
@@ -129,6 +131,9 @@ func (t *table) notes() {
 	}
 	note(t.sorted, "rows of %s were put in the order of their times", terminal.Count(t.sorted, "recording"))
 	note(t.blanks, "%s: missing values", terminal.Count(t.blanks, "blank line"))
+	for _, mark := range slices.Sorted(maps.Keys(t.marked)) {
+		note(t.marked[mark], "%q is read as a missing value, in %s", mark, terminal.Count(t.marked[mark], "cell"))
+	}
 	note(t.dropped, "%s of one row left out", terminal.Count(t.dropped, "recording"))
 	note(t.added, "the even grid has %s without a row: observations are missing there", terminal.Count(t.added, "step"))
 }
@@ -310,6 +315,10 @@ func (t *table) cell(i int, text string) error {
 
 // number reads a number. All numbers of a file have the same decimal sign.
 func (t *table) number(text string) (float64, error) {
+	if missingMark(text) {
+		t.marked[text]++
+		return math.NaN(), nil
+	}
 	if strings.Contains(text, ",") {
 		if !t.in.decimalCommas() || t.point {
 			return 0, strconv.ErrSyntax
@@ -375,30 +384,6 @@ func (t *table) others(i int) string {
 	return cmp.Or(strings.Join(names, ","), "NAME")
 }
 
-// floating reports whether a number is written as one that was rounded: with a point or an exponent.
-func floating(text string) bool { return strings.ContainsAny(text, ".,eE") }
-
 func (t *table) cellFault(i int, remedy, format string, args ...any) error {
 	return faultf(fmt.Sprintf("%s, column %d (%s)", t.place(), i+1, t.header[i]), remedy, format, args...)
-}
-
-// parseNumber reads a number, or true or false as 1 or 0. The usual texts for a missing value give NaN. commas says
-// that decimals may be written with a comma.
-func parseNumber(text string, commas bool) (float64, error) {
-	switch strings.ToLower(text) {
-	case "", "na", "n/a", "nan", "null", "none", "?":
-		return math.NaN(), nil
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	}
-	if commas && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
-		text = strings.Replace(text, ",", ".", 1)
-	}
-	v, err := strconv.ParseFloat(text, 64)
-	if errors.Is(err, strconv.ErrRange) {
-		err = nil // an infinity; it is refused later, with its name
-	}
-	return v, err
 }

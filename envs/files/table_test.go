@@ -103,6 +103,27 @@ func TestTable_NumbersOfOtherCountries(t *testing.T) {
 }
 
 // A number that is too large for any of ours is refused, and not taken for another one.
+// TestTable_SignsOfMissingValues: those of statistics programs and spreadsheets are read, and it is said.
+func TestTable_SignsOfMissingValues(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"y1,y2\n1.5,-\n.,2\n-,-3\n4,#N/A\n", "y1;y2\n1,5;-\n.;2\n-;-3\n4;#N/A\n", "y1\ty2\n1.5\t-\n.\t2\n-\t-3\n4\t#N/A\n",
+	} {
+		d := readAs(t, Options{}, text)
+		e := d.Episodes[0]
+		equal(t, "values", e.Observations, []float32{1.5, 0, 0, 2, 0, -3, 4, 0})
+		equal(t, "mask", e.Mask, []float32{1, 0, 0, 1, 0, 1, 1, 0})
+		want := []string{`"#N/A" is read as a missing value, in 1 cell`, `"-" is read as a missing value, in 2 cells`, `"." is read as a missing value, in 1 cell`}
+		if !slices.Equal(d.Notes, want) {
+			t.Errorf("notes %q, want %q", d.Notes, want)
+		}
+	}
+	dir := write(t, map[string]string{"a.csv": "y\n1\n=-\n"})
+	if _, err := Read([]string{dir}, Options{}); err == nil {
+		t.Error("any sign is read as a missing value")
+	}
+}
+
 func TestTable_NumbersBeyondAllRange(t *testing.T) {
 	for _, text := range []string{"1e400", "-1e400", "1e39"} {
 		path := filepath.Join(write(t, map[string]string{"a.csv": "y\n1\n" + text + "\n2\n"}), "a.csv")

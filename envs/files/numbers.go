@@ -1,0 +1,45 @@
+package files
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// parseNumber reads a number, or true or false as 1 or 0. The usual texts for a missing value give NaN. commas says
+// that decimals may be written with a comma.
+func parseNumber(text string, commas bool) (float64, error) {
+	if missingMark(text) {
+		return math.NaN(), nil
+	}
+	switch strings.ToLower(text) {
+	case "", "na", "n/a", "nan", "null", "none", "?":
+		return math.NaN(), nil
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	}
+	if commas && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if errors.Is(err, strconv.ErrRange) {
+		err = nil // an infinity; it is refused later, with its name
+	}
+	return v, err
+}
+
+// floating reports whether a number is written as one that was rounded: with a point or an exponent.
+func floating(text string) bool { return strings.ContainsAny(text, ".,eE") }
+
+// missingMark reports whether a cell holds one of the signs for a missing value that statistics programs, offices and
+// spreadsheets write, and that are no words. Reading them is noted.
+func missingMark(text string) bool {
+	switch strings.ToUpper(text) {
+	case ".", "..", "...", "-", "--", "---", "–", "—", "*", "#N/A", "#NA", "#VALUE!", "#DIV/0!", "#NUM!", "#REF!", "<NA>", "N.A.":
+		return true
+	}
+	return false
+}
