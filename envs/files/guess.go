@@ -48,6 +48,9 @@ func (o Options) guessTable(paths []string) (guessed Options, array string, err 
 	if columns == nil {
 		return o, "", nil
 	}
+	if unitsFirst(columns) {
+		return o, "", inFile(inputs[0].path, faultf("line 2", "leave it out", "it holds units, not values"))
+	}
 	o, taken, id := o.guessedTimes(columns)
 	if observed {
 		return o, "", nil

@@ -218,3 +218,18 @@ func (c *sampled) even() bool {
 func (c *sampled) besideNumbers(columns []*sampled) bool {
 	return slices.ContainsFunc(columns, func(other *sampled) bool { return other != c && !other.unnamed && other.numeric })
 }
+
+// unitsFirst reports whether the first row has texts without a digit in all columns, and the others have numbers.
+func unitsFirst(columns []*sampled) bool {
+	for _, c := range columns {
+		if len(c.texts) < 3 || c.texts[0] == "" || strings.ContainsAny(c.texts[0], "0123456789") || missingMark(c.texts[0]) {
+			return false
+		}
+		for _, text := range c.texts[1:] {
+			if _, err := parseNumber(text, true); err != nil {
+				return false
+			}
+		}
+	}
+	return len(columns) > 0
+}
