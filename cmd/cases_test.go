@@ -95,6 +95,18 @@ var readCases = []struct {
 	{"xyz_int", "t,x,y,z\n0,503,1006,5\n1,511,1023,5\n2,507,1010,4\n3,500,1005,5\n", exitOK, "3 observations"},
 	{"bigint", "t,y\n0,9007199254740993\n1,9007199254740994\n2,9007199254740995\n", exitData, "column 2 (y): the whole number 9007199254740993 has more digits than float64 holds hint: subtract an offset"},
 	{"tok20", changed(changed(countCase, 9, "8;-9999"), 30, "29;-9999"), exitOK, "-9,999 occurs 2 times, far from all other values: if it marks a missing value"},
+	{"inf", changed(countCase, 9, "8;inf"), exitData, "line 10, column 2 (y): the value +Inf is beyond the range of float32"},
+	{"weeks as numbers", caseTable("week,y", ",", func(i int) string {
+		year, week := time.Date(2020, 1, 6+7*i, 0, 0, 0, 0, time.UTC).ISOWeek()
+		return fmt.Sprintf("%d%02d", year, week)
+	}), exitOK, "120 steps in all a step 1 observation, 0 controls dt 7 day missing 0 of 120"},
+	{"days of years as numbers", caseTable("day,y", ",", func(i int) string {
+		return time.Date(2020, 11, 1+i, 0, 0, 0, 0, time.UTC).Format("2006002")
+	}), exitOK, "120 steps in all a step 1 observation, 0 controls dt 1 day missing 0 of 120"},
+	{"months and years", caseTable("month,y", ",", dates("01/2006", 0, 1, 0, 0)), exitOK, "dt 1 month"},
+	{"percent", changed(countCase, 9, "8;50.35 %"), exitData, "leave out what stands beside the number"},
+	{"currency", changed(countCase, 9, "8;€50.35"), exitData, "leave out what stands beside the number"},
+	{"apostrophes", changed(countCase, 9, "8;1'050.35"), exitData, "it has signs for thousands: leave them out"},
 	{"dots", changed(changed(countCase, 9, "8;."), 30, "29;-"), exitOK, "missing 2 of 120 values"},
 }
 

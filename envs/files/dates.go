@@ -24,7 +24,7 @@ var (
 	zoneLayouts  = []string{"", "Z07:00", "-0700", " -0700", " Z07:00", "-07"}
 	monthLayouts = []string{
 		"2006-01", "2006/01", "2006M01", "2006M1", "Jan 2006", "January 2006", "Jan-2006", "Jan-06", "Jan 06", "2006-1",
-		"2006/1", "2006-Jan", "2006-January",
+		"2006/1", "2006-Jan", "2006-January", "01/2006", "01-2006", "1/2006", "1-2006",
 	}
 	secondLayouts = []string{"20060102150405", "200601021504"} // digits alone, down to minutes or seconds
 )
@@ -235,12 +235,19 @@ func isoWeek(text string) (time.Time, bool) {
 	if err != nil || week < 1 || week > 53 || weekday < 1 || weekday > 7 {
 		return time.Time{}, false
 	}
-	fourth := time.Date(y, 1, 4, 0, 0, 0, 0, time.UTC) // always in week 1
-	monday := fourth.AddDate(0, 0, -(int(fourth.Weekday())+6)%7+7*(week-1))
-	if _, w := monday.ISOWeek(); w != week {
+	monday, ok := mondayOf(y, week)
+	if !ok {
 		return time.Time{}, false
 	}
 	return monday.AddDate(0, 0, weekday-1), true
+}
+
+// mondayOf is the first day of a week of ISO 8601; false if the year has no such week.
+func mondayOf(year, week int) (time.Time, bool) {
+	fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC) // always in week 1
+	monday := fourth.AddDate(0, 0, -(int(fourth.Weekday())+6)%7+7*(week-1))
+	_, w := monday.ISOWeek()
+	return monday, w == week
 }
 
 // compact reports whether a number is a date such as 19580329 or 20210301093000, of a year that recordings have.

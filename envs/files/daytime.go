@@ -140,34 +140,6 @@ func (t *table) hours() {
 		"are not")
 }
 
-// months finds times that are numbers such as 201001, 201002, …, 201012, 201101: no even grid of numbers, but months.
-func (t *table) months() {
-	if t.clock.dates {
-		return
-	}
-	n, uneven := 0, false
-	for _, e := range t.list {
-		for _, v := range e.time {
-			if _, ok := yearMonth(v); !ok {
-				return
-			}
-		}
-		uneven = uneven || len(e.time) > 1 && !same(gaps(e.time))
-		n += len(e.time)
-	}
-	if n < enough || !uneven {
-		return
-	}
-	for _, e := range t.list {
-		for i, v := range e.time {
-			e.time[i], _ = yearMonth(v)
-		}
-	}
-	t.clock.dates, t.clock.yearMonths = true, true
-	t.clock.forms[0] = forms{list: []string{"200601"}}
-	t.data.Notes = append(t.data.Notes, "times are read as years and months")
-}
-
 // throughMidnight adds days to times of the day that fall back by more than half a day.
 func throughMidnight(times []float64) {
 	for i := 1; i < len(times); i++ {
@@ -175,23 +147,6 @@ func throughMidnight(times []float64) {
 			times[i] += day
 		}
 	}
-}
-
-// yearMonths reports whether the values are numbers such as 201011, 201012, 201101, as months finds them.
-func (c *sampled) yearMonths() bool {
-	if c.dates || len(c.times) < enough || same(gaps(c.times)) {
-		return false
-	}
-	return !slices.ContainsFunc(c.times, func(v float64) bool { _, ok := yearMonth(v); return !ok })
-}
-
-// yearMonth is the begin of a month that is written as 201001, in seconds since 1970.
-func yearMonth(v float64) (float64, bool) {
-	year, month := math.Floor(v/100), math.Mod(v, 100)
-	if v != math.Trunc(v) || year < 1700 || year >= 2200 || month < 1 || month > 12 {
-		return 0, false
-	}
-	return float64(time.Date(int(year), time.Month(month), 1, 0, 0, 0, 0, time.UTC).Unix()), true
 }
 
 func same(values []float64) bool { return slices.Min(values) == slices.Max(values) }

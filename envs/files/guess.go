@@ -341,7 +341,7 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 		}
 	}
 	for _, c := range columns {
-		if !taken[c.name] && c.grows(id) && (c.yearMonths() || c.epochs() || c.ofDay && !dated) {
+		if !taken[c.name] && c.grows(id) && (c.codes() || c.epochs() || c.ofDay && !dated) {
 			return c, id
 		}
 	}

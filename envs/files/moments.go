@@ -80,7 +80,7 @@ func (t *Times) Step(texts []string) (int, error) {
 		texts = []string{joinParts(t.Columns, texts)}
 	}
 	c := *t.clock
-	c.dates = c.dates && !c.numbered && !c.yearMonths
+	c.dates = c.dates && !c.numbered && c.code == nil
 	at, err := c.read(strings.TrimSpace(texts[0]))
 	if err != nil {
 		return 0, err
@@ -91,8 +91,8 @@ func (t *Times) Step(texts []string) (int, error) {
 	switch {
 	case c.hoursMinutes:
 		at = clockSeconds(at)
-	case c.yearMonths:
-		at, _ = yearMonth(at)
+	case c.code != nil:
+		at, _ = c.code.seconds(at)
 	case c.numbered:
 		at *= day
 	case c.ofDay && at < t.first: // after midnight

@@ -76,7 +76,7 @@ func (t *table) grids() error {
 		t.join()
 	} else {
 		t.hours()
-		t.months()
+		t.codes()
 	}
 	for _, e := range t.list {
 		if err := t.order(e); err != nil {

@@ -23,6 +23,8 @@ func (t *table) numberRemedy(text string) string {
 		return "it has commas for thousands: leave them out"
 	case thousands(text, '.', ','):
 		return "it has points for thousands: leave them out"
+	case t.numberBeside(text) != "":
+		return t.numberBeside(text)
 	case t.rowsRead == 1:
 		return "if the first line below the names holds units, leave it out; leave missing values empty"
 	case strings.Contains(text, ","):
@@ -41,4 +43,27 @@ func thousands(text string, group, decimal byte) bool {
 		}
 	}
 	return len(groups) > 1 && digits(part) == len(part)
+}
+
+// numberBeside says what stands beside the digits of a number that is none: a sign of a currency or a unit, or one for
+// thousands; empty: something else.
+func (t *table) numberBeside(text string) string {
+	var c clock
+	if _, err := c.read(text); err == nil {
+		return ""
+	}
+	bare := strings.TrimFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.0123456789", r) })
+	if _, err := parseNumber(bare, t.in.decimalCommas()); err == nil && bare != "" && bare != text {
+		return "leave out what stands beside the number"
+	}
+	tight := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" '’\u00a0\u202f", r) {
+			return -1
+		}
+		return r
+	}, text)
+	if _, err := parseNumber(tight, t.in.decimalCommas()); err == nil && tight != text {
+		return "it has signs for thousands: leave them out"
+	}
+	return ""
 }

@@ -335,7 +335,7 @@ func (t *table) number(text string) (float64, error) {
 
 func (t *table) value(i int, text string, v float64) error {
 	e, r := t.last, t.roles[i]
-	if math.Abs(v) >= exactly && r == observation && !floating(text) {
+	if math.Abs(v) >= exactly && !math.IsInf(v, 0) && r == observation && !floating(text) {
 		return t.cellFault(i, "subtract an offset from the column, or leave it out: --observe "+t.others(i),
 			"the whole number %s has more digits than float64 holds", text)
 	}

@@ -34,8 +34,9 @@ type clock struct {
 	numbered bool
 	// ofDay is set if times are those of the day, as 14:30: they count from the begin of day 0.
 	ofDay bool
-	// hoursMinutes and yearMonths are set if times are numbers such as 1430, or as 201012.
-	hoursMinutes, yearMonths bool
+	// hoursMinutes is set if times are numbers such as 1430, and code if they are numbers such as 201012.
+	hoursMinutes bool
+	code         *dateCode
 }
 
 // read returns a time: a number as it is, a date in seconds since 1970 in UTC. Of a date whose day and month may change
