@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/envs/files/npy"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -31,6 +32,13 @@ func (b *builder) times() error {
 }
 
 func (b *builder) readTimes(name string) error {
+	f, _, err := b.read("t")
+	if err != nil {
+		return err
+	}
+	if f.array != nil && (f.array.Kind == npy.Text || f.array.Unit != "") {
+		return b.dates(name, f.array)
+	}
 	p, err := b.panel("t", "[N,T]", 0)
 	if err != nil {
 		return err
@@ -91,7 +99,7 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 		for at[row] == row {
 			row++
 		}
-		uneven = &unevenError{row: row, from: c.text(list[row-1]), to: c.text(list[row]), usual: c.gap(grid.step)}
+		uneven = &unevenError{row: row, from: c.text(list[row-1]), to: c.text(list[row]), usual: c.gap(grid.length())}
 	}
 	if uneven != nil {
 		return &Error{
@@ -101,11 +109,17 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 				"even with --time none (env.time=none)", c.suggestedStep(list)),
 		}
 	}
-	e.Times = &Times{Columns: []string{name}, first: list[0], grid: grid, clock: c, after: b.options.ControlsAfter}
+	e.Times = &Times{Columns: []string{name}, first: list[0], grid: grid, clock: c, after: b.options.ControlsAfter, offset: c.offset}
 	if b.data.Spec.DT == 0 {
-		b.data.Spec.DT = rounded(grid.step)
+		b.stepsOf(grid)
 	}
 	return nil
+}
+
+// stepsOf takes the time between two steps from their grid.
+func (b *builder) stepsOf(grid calendar) {
+	grid = grid.named()
+	b.data.Spec.DT, b.data.TimeUnit = rounded(grid.step), grid.unit
 }
 
 // resample brings the steps of an episode to the even grid that was asked for, as those of a table.
@@ -147,8 +161,8 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 		e.Modes = append(e.Modes, int32(z))
 	}
 	first := begin + grid.step*math.Floor((list[0]-begin)/grid.step+1e-9)
-	e.Times = &Times{Columns: []string{name}, first: first, grid: grid, clock: c, after: b.options.ControlsAfter}
-	b.data.Spec.DT = rounded(grid.step)
+	e.Times = &Times{Columns: []string{name}, first: first, grid: grid, clock: c, after: b.options.ControlsAfter, offset: c.offset}
+	b.stepsOf(grid)
 	return nil
 }
 

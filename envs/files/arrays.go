@@ -156,6 +156,9 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 		if a.Kind == npy.Text {
 			return nil, faultf(name, "save it as float32", "it holds text in place of numbers")
 		}
+		if a.Unit != "" {
+			return nil, faultf(name, "name it as the array of times: --time "+name, "it holds dates in place of numbers")
+		}
 		if a.Len() == 0 {
 			return nil, faultf(name, "leave it out", "it is empty: its shape is %v", a.Shape)
 		}

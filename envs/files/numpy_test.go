@@ -229,3 +229,49 @@ func TestRead_TimesOfArrays(t *testing.T) {
 		}
 	}
 }
+
+// TestNumpy_ArraysOfDates: numpy's own dates, and dates as text, are times as those of a table are, of one recording or
+// of several, and are resampled. Dates that are missing, or in units without a length, are refused.
+func TestNumpy_ArraysOfDates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	python(t, `
+import sys, numpy as np
+d = np.datetime64("2024-02-27") + np.arange(6)
+y = np.arange(6.0)[:, None]
+def save(name, **arrays): np.savez(f"{sys.argv[1]}/{name}.npz", **arrays)
+save("days", y=y, t=d)
+save("nanoseconds", y=y, t=d.astype("M8[ns]"))
+save("big", y=y, t=d.astype(">M8[s]"))
+save("months", y=y, t=(np.datetime64("2024-01") + np.arange(6)).astype("M8[D]"))
+save("text", y=y, t=d.astype(str))
+save("hours", y=y, t=np.array([f"2024-02-27T{h:02}:00+01:00" for h in range(6)]))
+save("ordered", y=y, t=np.array([f"{d}/02/2024" for d in range(10, 16)]))
+save("american", y=y, t=np.array([f"02/{d}/2024" for d in range(10, 16)]))
+save("two", y=np.zeros((2, 3, 1)), t=d.reshape(2, 3))
+save("missing", y=y, t=np.where(np.arange(6) == 3, np.datetime64("NaT"), d))
+save("units", y=y, t=np.datetime64("2024-01") + np.arange(6))
+save("gap", y=y, t=np.delete(np.datetime64("2024-02-27") + np.arange(7), 3))
+`, dir)
+	for name, want := range map[string]string{
+		"days": "2024-03-04 1 day", "nanoseconds": "2024-03-04 1 day", "big": "2024-03-04 1 day", "months": "2024-07-01 1 month",
+		"text": "2024-03-04 1 day", "hours": "2024-02-27T06:00+01:00 1 h", "ordered": "16/02/2024 1 day", "american": "02/16/2024 1 day", "two": "2024-03-04 1 day",
+		"missing": "step 3: the time is missing", "units": "dates in units of M are not read",
+		"gap": "t goes from 2024-02-29 to 2024-03-02, where 1 d is usual",
+	} {
+		got := ""
+		if d, err := Read([]string{filepath.Join(dir, name+".npz")}, Options{Time: "t"}); err != nil {
+			got = err.Error()
+		} else {
+			e := d.Episodes[len(d.Episodes)-1]
+			got = fmt.Sprint(e.Times.Text(e.T)[0], " ", d.Spec.DT, " ", d.TimeUnit)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	d := mustRead(t, Options{Resample: "1d"}, filepath.Join(dir, "gap.npz"))
+	equal(t, "a day without a row", d.Episodes[0].Mask, []float32{1, 1, 1, 0, 1, 1, 1})
+	d = mustRead(t, Options{Resample: "1mo"}, filepath.Join(dir, "days.npz"))
+	equal(t, "months", d.Episodes[0].Observations, []float32{1, 4})
+}

@@ -24,8 +24,10 @@ const (
 //
 // Invariant, kept by the readers: len(Raw) = Size·Len().
 type Array struct {
-	Shape       []int // nil or empty: a scalar
-	Kind        Kind
+	Shape []int // nil or empty: a scalar
+	Kind  Kind
+	// Unit is that of whole numbers that are times since 1970, as D, s or ns; empty: they are numbers.
+	Unit        string
 	Size        int // bytes of an element
 	BigEndian   bool
 	ColumnMajor bool // the first index runs fastest, as in Fortran and MATLAB

@@ -147,6 +147,10 @@ func typeOf(a *Array, descr string) error {
 	if strings.HasPrefix(rest, "O") {
 		return ErrObject
 	}
+	if unit, ok := strings.CutPrefix(rest, "M8["); ok {
+		a.Kind, a.Size, a.Unit = Int, 8, strings.TrimSuffix(unit, "]")
+		return nil
+	}
 	var letter byte
 	var size int
 	if n, err := fmt.Sscanf(rest, "%c%d", &letter, &size); n != 2 || err != nil || size < 0 {

@@ -121,7 +121,7 @@ func TestRead_Refusals(t *testing.T) {
 		{"data too long", file(1, header("<f4", false, "(1,)"), 0, 0, 0, 0, 0), ErrFormat},
 		{"objects", file(1, header("|O", false, "(1,)"), 0), ErrObject},
 		{"complex", file(1, header("<c8", false, "(1,)"), 0), ErrType},
-		{"time", file(1, header("<M8[s]", false, "(1,)"), 0), ErrType},
+		{"duration", file(1, header("<m8[s]", false, "(1,)"), 0), ErrType},
 		{"float of 16 bytes", file(1, header("<f16", false, "(1,)"), 0), ErrType},
 		{"record", file(1, "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }\n"), ErrType},
 		{"negative", file(1, header("<f4", false, "(-1,)")), ErrFormat},
