@@ -150,7 +150,8 @@ func (w *units) taken(list *[]model.Node, name string, signals []string, what st
 			continue
 		}
 		words := map[string]string{
-			"x": "observations, as scale.recordings has it", "u": "controls, as scale.recording_controls or scale.controls has it",
+			"x": "observations, as scale.recordings has it",
+			"u": "controls, as scale.recording_controls or scale.controls has it",
 		}
 		w.graph.Inputs = append(w.graph.Inputs, model.Value{
 			Name: input, Width: w.width[s], Doc: what + " of the recording's " + words[s],

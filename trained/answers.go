@@ -251,7 +251,8 @@ func (r *Run) origin(width int, of string) [][]float64 {
 }
 
 // System is a linear system z_t = A z_{t−1} + B u_t + bias + N(0, Q) of the latent state. u_t is in the units of the
-// data; where the controls of each recording have a scale of their own, it is scaled, but for a system along a recording.
+// data; where the controls of each recording have a scale of their own, it is scaled, but for a system along a
+// recording.
 type System struct {
 	A, B [][]float64 // [state][state] and [state][control]
 	Bias []float64

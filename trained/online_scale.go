@@ -48,7 +48,8 @@ func (o *Online) Measure(s *State, begin []Observation) error {
 	}
 	if c := files.Unsteady(changed, o.dims.NX); c >= 0 {
 		return fmt.Errorf("%w: each recording has a scale of its own, and the %s that the series begins with do not give "+
-			"one: %s has no two different values; begin with more of them, or name a recording of training", ErrSeries, terminal.Count(len(rows), "observation"),
+			"one: %s has no two different values; begin with more of them, or name a recording of training", ErrSeries,
+			terminal.Count(len(rows), "observation"),
 			o.run.scale.Observations.Name(c, "y"))
 	}
 	own := o.run.scale.OfRows(changed, controls)

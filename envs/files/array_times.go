@@ -109,11 +109,18 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 				"even with --time none (env.time=none)", c.suggestedStep(list)),
 		}
 	}
-	e.Times = &Times{Columns: []string{name}, first: list[0], grid: grid, clock: c, after: b.options.ControlsAfter, offset: c.offset}
+	e.Times = b.timesOf(name, list[0], grid, c)
 	if b.data.Spec.DT == 0 {
 		b.stepsOf(grid)
 	}
 	return nil
+}
+
+// timesOf are the times of an episode.
+func (b *builder) timesOf(name string, first float64, grid calendar, c *clock) *Times {
+	return &Times{
+		Columns: []string{name}, first: first, grid: grid, clock: c, after: b.options.ControlsAfter, offset: c.offset,
+	}
 }
 
 // stepsOf takes the time between two steps from their grid.
@@ -125,7 +132,8 @@ func (b *builder) stepsOf(grid calendar) {
 // resample brings the steps of an episode to the even grid that was asked for, as those of a table.
 func (b *builder) resample(e *Episode, name string, c *clock, list []float64) error {
 	if b.data.Images() {
-		return faultf("--resample "+b.options.Resample, "bring images to even steps before saving", "images are not resampled")
+		return faultf("--resample "+b.options.Resample, "bring images to even steps before saving",
+			"images are not resampled")
 	}
 	grid, err := c.step(b.options.Resample, list[0])
 	if err != nil {
@@ -145,8 +153,8 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 		return formatFault("", errLimit)
 	}
 	if empty := n - len(slices.Compact(slices.Clone(at))); empty > 0 {
-		b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s: the even grid has %s without a row: observations are missing there",
-			e.Source, terminal.Count(empty, "step")))
+		b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s: the even grid has %s without a row: observations are "+
+			"missing there", e.Source, terminal.Count(empty, "step")))
 	}
 	e.level()
 	r.observations, r.controls, r.states, r.labels = e.Levels, widened(e.Controls), widened(e.States), widened(e.Labels)
@@ -161,7 +169,7 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 		e.Modes = append(e.Modes, int32(z))
 	}
 	first := begin + grid.step*math.Floor((list[0]-begin)/grid.step+1e-9)
-	e.Times = &Times{Columns: []string{name}, first: first, grid: grid, clock: c, after: b.options.ControlsAfter, offset: c.offset}
+	e.Times = b.timesOf(name, first, grid, c)
 	b.stepsOf(grid)
 	return nil
 }

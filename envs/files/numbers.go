@@ -38,7 +38,8 @@ func floating(text string) bool { return strings.ContainsAny(text, ".,eE") }
 // spreadsheets write, and that are no words. Reading them is noted.
 func missingMark(text string) bool {
 	switch strings.ToUpper(text) {
-	case ".", "..", "...", "-", "--", "---", "–", "—", "*", "#N/A", "#NA", "#VALUE!", "#DIV/0!", "#NUM!", "#REF!", "<NA>", "N.A.":
+	case ".", "..", "...", "-", "--", "---", "–", "—", "*", "N.A.", "<NA>", "#N/A", "#NA",
+		"#VALUE!", "#DIV/0!", "#NUM!", "#REF!":
 		return true
 	}
 	return false

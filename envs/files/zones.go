@@ -75,8 +75,8 @@ func (t *table) changing(e *rows) {
 		e.time = clock
 	}
 	counted := map[bool]string{true: "by the clock of the file", false: "in UTC"}[e.wall]
-	t.zoneNote = fmt.Sprintf("the offset from UTC changes, from %s to %s: steps are counted %s, and dates that follow keep "+
-		"the last offset, %s", offsetText(e.zones[0].offset), offsetText(e.zones[1].offset), counted,
+	t.zoneNote = fmt.Sprintf("the offset from UTC changes, from %s to %s: steps are counted %s, and dates that follow "+
+		"keep the last offset, %s", offsetText(e.zones[0].offset), offsetText(e.zones[1].offset), counted,
 		offsetText(e.zones[len(e.zones)-1].offset))
 }
 
