@@ -324,6 +324,11 @@ func FuzzTimes(f *testing.F) {
 	f.Add("2024-01-31\n2024-02-29\n", "1mo")
 	f.Add("1959Q1\n1959Q3\n", "")
 	f.Add("0\n0.1\n0.35\n", "0.1")
+	f.Add("2021-03-28T01:00:00+01:00\n2021-03-28T03:00:00+02:00\n", "1d")
+	f.Add("2021-03-27 00:00+01:00\n2021-03-28 00:00+01:00\n2021-03-29 00:00+02:00\n", "")
+	f.Add("1700000000\n1700001860\n", "15min")
+	f.Add("1700000000000000000\n1700000000000000150\n", "1w")
+	f.Add("202050\n202051\n202052\n202053\n202101\n202102\n", "")
 	f.Fuzz(func(t *testing.T, times, step string) {
 		var text strings.Builder
 		text.WriteString("t,y,u,z,label\n")
