@@ -190,6 +190,29 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// TestImages_ChannelsFirst: images of one row of pixels with many channels have their channels first, as is said.
+func TestImages_ChannelsFirst(t *testing.T) {
+	for _, c := range []struct {
+		shape []int
+		said  bool
+	}{{[]int{2, 3, 1, 4, 8}, true}, {[]int{2, 3, 3, 8, 8}, true}, {[]int{2, 3, 8, 8, 3}, false}, {[]int{2, 3, 8, 8}, false}} {
+		var b bytes.Buffer
+		w := npy.NewArchiveWriter(&b)
+		out, _ := w.Array("images")
+		npy.WriteHeader(out, npy.Uint8, c.shape)
+		size := 1
+		for _, n := range c.shape {
+			size *= n
+		}
+		out.Write(bytes.Repeat([]byte{0, 255}, size/2))
+		w.Close()
+		d := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"a.npz": b.String()}), "a.npz"))
+		if said := strings.Contains(strings.Join(d.Notes, "\n"), "if their channels come first, save them as [N,T,H,W,C]"); said != c.said {
+			t.Errorf("%v: notes %q", c.shape, d.Notes)
+		}
+	}
+}
+
 func TestRead_FoldersGlobsAndParts(t *testing.T) {
 	dir := write(t, map[string]string{
 		"run10.csv": "y\n10\n10\n", "run2.csv": "y\n2\n2\n", "run1.csv": "y\n1\n1\n", "notes.txt": "no data",

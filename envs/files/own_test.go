@@ -185,3 +185,25 @@ func TestReadGuessed_MeasuredZ(t *testing.T) {
 		t.Errorf("whole numbers beyond float64: %v", err)
 	}
 }
+
+// TestRead_ParquetNamesLZ4: a compression that is not read is called by its name.
+func TestRead_ParquetNamesLZ4(t *testing.T) {
+	var file bytes.Buffer
+	if err := parquet.Write(&file, []struct {
+		Y int64 `parquet:"y"`
+	}{{1}, {2}, {4}}, parquet.Compression(&parquet.Snappy)); err != nil {
+		t.Fatal(err)
+	}
+	// The codec follows the path of the column in its description, as twice its number: 1 is Snappy, and 5 is LZ4.
+	patched := bytes.Replace(file.Bytes(), []byte("\x19\x18\x01y\x15\x02"), []byte("\x19\x18\x01y\x15\x0a"), 1)
+	if bytes.Equal(patched, file.Bytes()) {
+		t.Fatal("the file has no codec where it was")
+	}
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	if err := os.WriteFile(path, patched, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "LZ4") {
+		t.Errorf("got %v", err)
+	}
+}
