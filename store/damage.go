@@ -25,7 +25,8 @@ const (
 	makeFolder = "remove it, and make a folder in its place"
 )
 
-// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json.
+// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json
+// and labels.json.
 func Damages(dir, name string) ([]Damage, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -62,6 +63,8 @@ func Damages(dir, name string) ([]Damage, error) {
 			note(sub, err, makeFolder)
 		}
 	}
+	_, err = ReadLabels(dir, name)
+	note(LabelsFile, bare(err), "remove it; the run then has no tags and no note")
 	entries, err := os.ReadDir(filepath.Join(folder, Checkpoints))
 	if err != nil {
 		return found, nil // said above, or there are none yet

@@ -28,7 +28,7 @@ var hostile = map[string]func(path string) error{
 // A run with such a file is listed, shown and removed; no reader waits for it, and none reads it without bound.
 func TestHostileFiles(t *testing.T) {
 	for what, put := range hostile {
-		for _, file := range []string{infoFile, configFile, metricsFile, lockFile, infoFile + disk.Suffix} {
+		for _, file := range []string{infoFile, configFile, metricsFile, lockFile, LabelsFile, infoFile + disk.Suffix} {
 			dir := t.TempDir()
 			if err := errors.Join(first(nil, dir, "a"), first(nil, dir, "b")); err != nil {
 				t.Fatal(err)

@@ -75,3 +75,22 @@ func many(n int) string {
 	}
 	return words
 }
+
+// TestReadLabels_Damaged: labels that are no JSON are an error of the file, and damage of the run that says how to mend it.
+func TestReadLabels_Damaged(t *testing.T) {
+	dir := t.TempDir()
+	if err := first(nil, dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "{", `{"tags": 3}`} {
+		if err := os.WriteFile(filepath.Join(dir, "a", LabelsFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLabels(dir, "a"); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if found, err := Damages(dir, "a"); err != nil || len(found) != 1 || found[0].File != LabelsFile {
+			t.Errorf("%q: damaged are %+v, %v", text, found, err)
+		}
+	}
+}
