@@ -3,16 +3,18 @@
 package cmd
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 )
 
-// TestKilled_AtEverySystemCall kills each command at each of its system calls that change a file, at most mostKills of
-// them, evenly spread.
+var mostKills = flag.Int("kills", 12, "kill each command at so many of its system calls, evenly spread; 0: at all of them")
+
+// TestKilled_AtEverySystemCall kills each command at system calls that change a file. With -kills 0 these are all of its
+// calls, which takes an hour (docs/testing.md).
 func TestKilled_AtEverySystemCall(t *testing.T) {
-	const mostKills = 12
 	made := killedScene(t)
 	if err := os.Rename(writeMonths(t, 60), filepath.Join(made, "months.csv")); err != nil {
 		t.Fatal(err)
@@ -24,8 +26,12 @@ func TestKilled_AtEverySystemCall(t *testing.T) {
 		"forecast done --data data.npz --horizon 3 --out forecast.csv",
 	}) {
 		calls, want := undisturbed(t, made, line)
-		for i := range min(calls, mostKills) {
-			killedAt(t, made, line, 1+i*calls/min(calls, mostKills), want)
+		kills := calls
+		if *mostKills > 0 {
+			kills = min(calls, *mostKills)
+		}
+		for i := range kills {
+			killedAt(t, made, line, 1+i*calls/kills, want)
 		}
 		t.Logf("%s: %d calls change something", line, calls)
 	}
