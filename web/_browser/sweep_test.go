@@ -175,6 +175,7 @@ func TestSweepUse(t *testing.T) {
 	p := open(t, b.url+"sweeps.html#/rates", 1440, 900, false)
 	p.await(drawn)
 	t.Logf("first look, with a new tab: %v", time.Since(began).Round(time.Millisecond))
+	t.Logf("first contentful paint %.0f ms, all charts %.0f ms", js[float64](p, firstPaint), js[float64](p, "performance.now()"))
 	timed := func(what, act, until string) {
 		t.Helper()
 		took := js[float64](p, fmt.Sprintf("(() => { const t = performance.now(); %s; document.body.getBoundingClientRect(); return performance.now() - t; })()", act))
