@@ -174,7 +174,7 @@ func (a *app) paper(f paperFlags) error {
 const smokeEpisodes = 40
 
 // measuring limits how long configurations are timed before anything is trained.
-const measuring = time.Second
+const measuring = 500 * time.Millisecond
 
 // estimate says what is left to train, and returns the cost of each trial: in seconds of one core, or in updates where
 // all take seconds.
