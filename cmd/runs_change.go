@@ -329,6 +329,9 @@ func (a *app) labelRuns(f labelling, names []string) error {
 	changed := []labelledRun{}
 	for _, name := range names {
 		l, err := store.ReadLabels(a.runsDir, name)
+		if errors.Is(err, store.ErrDamaged) {
+			return config.Hint(err, "remove the file; only tags and note are lost")
+		}
 		if err == nil {
 			l.Tags = slices.DeleteFunc(append(l.Tags, f.add...), func(t string) bool { return slices.Contains(f.drop, t) })
 			l.Archived = (l.Archived || f.archive) && !f.restore

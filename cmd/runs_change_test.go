@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // TestRuns_CompareRenameRemove on two runs that differ in a key and the seed.
@@ -39,6 +42,17 @@ func TestRuns_CompareRenameRemove(t *testing.T) {
 	}
 	if got := c.must("runs", "show", "b").out; !strings.Contains(got, "tags good; note: the first try") {
 		t.Errorf("runs show says\n%s", got)
+	}
+	labels := filepath.Join(c.dir, "b", store.LabelsFile)
+	writeFile(t, labels, "{")
+	if got := c.must("runs", "show", "b").out; !strings.Contains(got, "labels.json: unexpected end of JSON input; remove it") {
+		t.Errorf("runs show of damaged labels says\n%s", got)
+	}
+	if r := c.run("runs", "label", "b", "--tag", "x"); r.code != exitData || !strings.Contains(r.err, labels) || !strings.Contains(r.err, "remove the file") {
+		t.Errorf("damaged labels: %d %s", r.code, r.err)
+	}
+	if err := os.Remove(labels); err != nil {
+		t.Fatal(err)
 	}
 	c.must("runs", "rename", "b", "other")
 	if got := c.must("runs", "show", "other").out; !strings.Contains(got, "began as b") {

@@ -134,7 +134,7 @@ func evilTextIsHarmless(t *testing.T, s *scene) {
 // run can be shown and removed. The pairs of file and command are drawn.
 func nothingWaits(t *testing.T, s *scene) {
 	files := []string{
-		"run.json", "config.yaml", "overrides.txt", "metrics.jsonl", "log.jsonl", "lock", "normalisation.json", "checkpoints",
+		"run.json", "config.yaml", "overrides.txt", "metrics.jsonl", "log.jsonl", "lock", "normalisation.json", "labels.json", "checkpoints",
 		"checkpoints/step-0000000020.json", "checkpoints/step-0000000020.safetensors",
 	}
 	lines := slices.DeleteFunc(readers(), func(line string) bool {

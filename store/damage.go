@@ -22,11 +22,11 @@ type Damage struct {
 const (
 	putBack    = "put it back from a copy; without it the run cannot go on, and can only be removed"
 	goWithout  = "remove it; the run continues without it"
+	relabel    = "remove it; only tags and note are lost"
 	makeFolder = "remove it, and make a folder in its place"
 )
 
-// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json
-// and labels.json.
+// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json and labels.json.
 func Damages(dir, name string) ([]Damage, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -54,6 +54,8 @@ func Damages(dir, name string) ([]Damage, error) {
 			note(f.name, err, f.remedy)
 		}
 	}
+	_, err = parseLabels(filepath.Join(folder, LabelsFile))
+	note(LabelsFile, bare(err), relabel)
 	for _, sub := range subfolders {
 		info, err := os.Lstat(filepath.Join(folder, sub))
 		if err == nil && !info.IsDir() {
@@ -63,8 +65,6 @@ func Damages(dir, name string) ([]Damage, error) {
 			note(sub, err, makeFolder)
 		}
 	}
-	_, err = ReadLabels(dir, name)
-	note(LabelsFile, bare(err), "remove it; the run then has no tags and no note")
 	entries, err := os.ReadDir(filepath.Join(folder, Checkpoints))
 	if err != nil {
 		return found, nil // said above, or there are none yet

@@ -39,17 +39,22 @@ func readJSON(dir, name, file string, limit int64, into any) error {
 		return err
 	}
 	path := filepath.Join(folder, file)
+	if err := decodeFile(path, limit, into); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
+	}
+	return nil
+}
+
+// decodeFile is readJSON of a path, without a word on where.
+func decodeFile(path string, limit int64, into any) error {
 	data, err := disk.ReadFile(path, limit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, into)
-	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
+		return err
 	}
-	return nil
+	return json.Unmarshal(data, into)
 }
 
 // OpenFile opens a file that a run has written, to read it. If it is no regular file, it is damaged.

@@ -54,6 +54,10 @@ func TestHostileFiles(t *testing.T) {
 			if err != nil || harmless != (len(damages) == 0) || !harmless && damages[0].File != file {
 				t.Errorf("%s as %s: damaged are %+v, %v", what, file, damages, err)
 			}
+			wordless := what != "nothing" && file == LabelsFile
+			if _, err := ReadLabels(dir, "a"); (err != nil) != wordless || err != nil && !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s as %s: labels: %v", what, file, err)
+			}
 			endless := what != "nothing" && file == metricsFile
 			if err := ReadMetrics(dir, "a", func(Record) error { return nil }); (err != nil) != endless && what != "a file without an end" {
 				t.Errorf("%s as %s: metrics: %v", what, file, err)

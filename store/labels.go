@@ -32,8 +32,24 @@ const (
 
 // ReadLabels reads the labels of the named run. A run that nobody has labelled has none.
 func ReadLabels(dir, name string) (Labels, error) {
-	var l Labels
-	if err := readJSON(dir, name, LabelsFile, maxLabels, &l); err != nil {
+	folder, err := find(dir, name)
+	if err != nil {
+		return Labels{}, err
+	}
+	path := filepath.Join(folder, LabelsFile)
+	l, err := parseLabels(path)
+	if err != nil {
+		return Labels{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
+	}
+	return l, nil
+}
+
+// parseLabels reads labels that SetLabels can have written; without the file there are none.
+func parseLabels(path string) (l Labels, err error) {
+	if err = decodeFile(path, maxLabels, &l); err == nil {
+		_, err = l.checked()
+	}
+	if err != nil {
 		return Labels{}, err
 	}
 	return l, nil

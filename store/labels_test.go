@@ -59,11 +59,33 @@ func TestLabels_Refused(t *testing.T) {
 	if err := SetLabels(dir, "nowhere", Labels{}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a", LabelsFile), []byte("{"), 0o600); err != nil {
+}
+
+// TestLabels_Damaged: whatever SetLabels cannot have written is damaged, and new labels take its place.
+func TestLabels_Damaged(t *testing.T) {
+	dir := t.TempDir()
+	if err := first(nil, dir, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadLabels(dir, "a"); !errors.Is(err, ErrDamaged) {
-		t.Errorf("got %v", err)
+	for _, text := range []string{
+		"", "{", "[1]", "null{}", `{"tags":"best"}`, `{"tags":["two words"]}`, `{"note":"` + strings.Repeat("x", maxNote+1) + `"}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "a", LabelsFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if l, err := ReadLabels(dir, "a"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), LabelsFile) || !reflect.DeepEqual(l, Labels{}) {
+			t.Errorf("%.40q: %+v, %v", text, l, err)
+		}
+		found, err := Damages(dir, "a")
+		if err != nil || len(found) != 1 || found[0].File != LabelsFile || found[0].What == "" || found[0].Remedy != relabel {
+			t.Errorf("%.40q: damaged are %+v, %v", text, found, err)
+		}
+		if err := SetLabels(dir, "a", Labels{Note: "new"}); err != nil {
+			t.Errorf("%.40q: %v", text, err)
+		}
+		if found, err := Damages(dir, "a"); err != nil || len(found) > 0 {
+			t.Errorf("%.40q: after new labels, damaged are %+v, %v", text, found, err)
+		}
 	}
 }
 
@@ -74,23 +96,4 @@ func many(n int) string {
 		words += " " + strings.Repeat("x", i+1)
 	}
 	return words
-}
-
-// TestReadLabels_Damaged: labels that are no JSON are an error of the file, and damage of the run that says how to mend it.
-func TestReadLabels_Damaged(t *testing.T) {
-	dir := t.TempDir()
-	if err := first(nil, dir, "a"); err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{"", "{", `{"tags": 3}`} {
-		if err := os.WriteFile(filepath.Join(dir, "a", LabelsFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadLabels(dir, "a"); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%q: %v", text, err)
-		}
-		if found, err := Damages(dir, "a"); err != nil || len(found) != 1 || found[0].File != LabelsFile {
-			t.Errorf("%q: damaged are %+v, %v", text, found, err)
-		}
-	}
 }
