@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -127,12 +128,9 @@ func only(key string, v float64) func(*Group) (float64, bool) {
 }
 
 func (r *Results) probes(env string) table {
-	var groups []*Group
-	for _, key := range []string{"normal", "concrete", "fusion", "dvbf"} {
-		if g := r.group(Table1, env, key); g != nil {
-			groups = append(groups, g)
-		}
-	}
+	groups := slices.DeleteFunc(slices.Clone(r.of(Table1, env)), func(g *Group) bool {
+		return !slices.Contains(g.Protocols, "contact")
+	})
 	f1, classifier := eval.ContactPaper(env)
 	velocity := 0.0
 	if env == "maze" {
@@ -145,6 +143,7 @@ func (r *Results) probes(env string) table {
 			"contact F1, " + map[string]string{"tree": "tree", "logistic": "logistic"}[classifier], "contact",
 			"f1_" + classifier + "/mean", only("concrete", f1),
 		},
+		{"the same from mean weights", "contact", "f1_" + classifier + "_mean/mean", nil},
 		{"chance", "contact", "chance/mean", nil},
 		{"systems in use (perplexity)", "switches", "perplexity", nil},
 	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
