@@ -13,8 +13,8 @@
 // the moments of a sweep are exact if the steps are no more than a node remembers, and without lags always. In longer
 // gaps, paths that differ in older regimes only are merged to their mean and covariance (generalised pseudo-Bayes), and
 // a step counts in a sweep with the missing values as they are known a few steps later. A given observation that is
-// missing is N(mean, variance) of its channel. The more steps of the recordings lie in gaps, the sooner paths are merged,
-// so that a sweep stays in proportion.
+// missing is N(mean, variance) of its channel. The more steps of the recordings lie in gaps, the sooner paths are
+// merged, so that a sweep stays in proportion.
 //
 // All arithmetic is float64 in a fixed order (see internal/matrix): the bits are those of every machine.
 package arhmm
