@@ -178,6 +178,12 @@ var ErrDiverged = errors.New("the forecast diverges")
 // their mean. Nothing that was measured lies there.
 const farthest = 1e6
 
+// The same of logarithms, in standard deviations and as a factor: the logarithm of the largest number is 710.
+const (
+	logFarthest = 30
+	logFactor   = 1e9
+)
+
 // farthestUnscaled is the same where nothing was scaled, so that the size of the data is not known.
 const farthestUnscaled = 1e15
 

@@ -147,7 +147,7 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 			}
 			of, bound := v, farthestUnscaled
 			if len(scale.Mean) > 0 {
-				v, bound = (v-scale.Mean[i])/scale.SD[i], farthest
+				v, bound = (v-scale.Mean[i])/scale.SD[i], bounds(scale, i)
 			}
 			if math.Abs(v) > bound {
 				return fmt.Errorf("%w: row %d of the %s holds %v, which is %.1g standard deviations of the training data from "+
@@ -157,6 +157,15 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 		}
 	}
 	return nil
+}
+
+// bounds is how many standard deviations of the training data a value of channel i may lie from their mean. The
+// logarithm of no number is farthest of them away: there, it is both logFarthest of them and a factor of logFactor.
+func bounds(scale files.Scale, i int) float64 {
+	if !scale.Transform(i).Log {
+		return farthest
+	}
+	return max(logFarthest, math.Log(logFactor)/scale.SD[i])
 }
 
 // scaled undoes the scaling alone: rows in the units of the data, or of their transforms.

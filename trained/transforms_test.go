@@ -117,4 +117,10 @@ func TestForecast_AbsurdValues(t *testing.T) {
 	if err := flatten(make([]float32, 2), [][]float64{{0, 1e38}}, 2, r.scale.Observations, "observations"); !errors.Is(err, ErrSeries) {
 		t.Errorf("an observation of 1e38: %v", err)
 	}
+	for value, refused := range map[float64]bool{1e3: false, 1e8: false, 1e12: true, 1e38: true, 1e300: true, 1e-8: false, 1e-12: true} {
+		rows := [][]float64{{math.Log(value), 5}}
+		if err := flatten(make([]float32, 2), rows, 2, r.scale.Observations, "observations"); errors.Is(err, ErrSeries) != refused {
+			t.Errorf("the logarithm of an observation of %v: %v", value, err)
+		}
+	}
 }
