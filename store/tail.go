@@ -99,7 +99,15 @@ func (t *Tail) read(f *os.File, limit int, each func(*Row)) (n int, back bool, e
 			return 0, back, err
 		}
 	}
-	lines := bufio.NewReaderSize(io.NewSectionReader(f, t.offset, 1<<62-t.offset), nearby)
+	info, err := f.Stat()
+	if err != nil {
+		return 0, false, err
+	}
+	left := info.Size() - t.offset
+	if left <= 0 {
+		return 0, false, nil // most runs have ended: nothing is read, and no buffer made
+	}
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, t.offset, left), int(min(nearby, left+1)))
 	for n < limit {
 		line, err := lines.ReadSlice('\n')
 		if err == io.EOF {

@@ -144,3 +144,22 @@ func TestParsePosition(t *testing.T) {
 		}
 	}
 }
+
+// TestTail_NothingNew: asking a run that has ended for more makes no buffers. A page asks for hundreds of runs at a time.
+func TestTail_NothingNew(t *testing.T) {
+	dir := t.TempDir()
+	appendSteps(t, create(t, dir, "a"), 1, 2, 3)
+	tail := follow(t, dir, Position{})
+	drain(t, tail)
+	asked := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if records, back, err := tail.Next(100); len(records) > 0 || back || err != nil {
+				b.Fatal(records, back, err)
+			}
+		}
+	})
+	if bytes := asked.AllocedBytesPerOp(); bytes >= nearby/4 {
+		t.Errorf("nothing new costs %d bytes", bytes)
+	}
+}
