@@ -62,7 +62,7 @@ func foldsOf(d *files.Dataset) (folds, error) {
 	for i := range f.pieces {
 		f.pieces[i] = components.of(f.pieces[i])
 	}
-	f.keep(arhmm.Stride(f.pieces, gapRegimes, 1))
+	f.pieces = arhmm.Thinned(f.pieces, gapRegimes, 1, evidencePieces)
 	for _, b := range f.pieces {
 		f.lengths = append(f.lengths, float64(b.T))
 	}
@@ -89,12 +89,7 @@ func (f *folds) spread() {
 	for _, b := range f.pieces {
 		total += b.T
 	}
-	f.keep((total + steps - 1) / steps)
-}
-
-// keep leaves all but every n-th piece out, or as many as fewer pieces allow.
-func (f *folds) keep(n int) {
-	each := max(1, min(n, len(f.pieces)/evidencePieces))
+	each := max(1, min((total+steps-1)/steps, len(f.pieces)/evidencePieces))
 	for i := 0; i*each < len(f.pieces); i++ {
 		f.pieces[i] = f.pieces[i*each]
 	}

@@ -103,7 +103,7 @@ func (r RecordedReport) Calibration() string {
 }
 
 // CoverageName is the number of a report whose values by horizon Calibrated judges.
-var CoverageName = fmt.Sprintf("coverage%g", 100*Levels[intervals])
+func CoverageName() string { return fmt.Sprintf("coverage%g", 100*Levels[intervals]) }
 
 // Calibrated judges the shares of what was observed that central intervals held, by horizon; empty where nothing was
 // measured.

@@ -128,7 +128,7 @@ func only(key string, v float64) func(*Group) (float64, bool) {
 }
 
 func (r *Results) probes(env string) table {
-	groups := slices.DeleteFunc(slices.Clone(r.of(Table1, env)), func(g *Group) bool {
+	groups := slices.DeleteFunc(r.of(Table1, env), func(g *Group) bool {
 		return !slices.Contains(g.Protocols, "contact")
 	})
 	f1, classifier := eval.ContactPaper(env)

@@ -40,9 +40,14 @@ func readJSON(dir, name, file string, limit int64, into any) error {
 	}
 	path := filepath.Join(folder, file)
 	if err := decodeFile(path, limit, into); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
+		return damaged(path, err)
 	}
 	return nil
+}
+
+// damaged is the error for a file of a run that does not hold what it should.
+func damaged(path string, err error) error {
+	return fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
 }
 
 // decodeFile is readJSON of a path, without a word on where.

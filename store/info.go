@@ -124,7 +124,7 @@ func readInfo(folder string) (Info, error) {
 		return Info{}, fmt.Errorf("%w: %s: %w", ErrNotFound, folder, err) // it was removed a moment ago
 	}
 	if err != nil {
-		return Info{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
+		return Info{}, damaged(path, err)
 	}
 	info.Metrics.upgrade()
 	info.renamed(filepath.Base(folder))

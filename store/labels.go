@@ -39,7 +39,7 @@ func ReadLabels(dir, name string) (Labels, error) {
 	path := filepath.Join(folder, LabelsFile)
 	l, err := parseLabels(path)
 	if err != nil {
-		return Labels{}, fmt.Errorf("%w: %s: %w", ErrDamaged, path, bare(err))
+		return Labels{}, damaged(path, err)
 	}
 	return l, nil
 }

@@ -20,7 +20,7 @@ func (r *Run) calibration() string {
 	}
 	var kept struct{ Metrics map[string]json.RawMessage }
 	var coverage []number.Number
-	if json.Unmarshal(text, &kept) != nil || json.Unmarshal(kept.Metrics[eval.CoverageName], &coverage) != nil {
+	if json.Unmarshal(text, &kept) != nil || json.Unmarshal(kept.Metrics[eval.CoverageName()], &coverage) != nil {
 		return ""
 	}
 	return eval.Calibrated(number.Floats(coverage))

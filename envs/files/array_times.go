@@ -157,14 +157,15 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 			"missing there", e.Source, terminal.Count(empty, "step")))
 	}
 	e.level()
-	r.observations, r.controls, r.states, r.labels = e.Levels, widened(e.Controls), widened(e.States), widened(e.Labels)
+	r.observations, r.controls = e.Levels, converted[float64](e.Controls)
+	r.states, r.labels = converted[float64](e.States), converted[float64](e.Labels)
 	for _, z := range e.Modes {
 		r.modes = append(r.modes, float64(z))
 	}
 	r.spread(b.data.Spec, at, n)
 	e.T, e.Mask, e.Levels = n, nil, r.observations
-	e.Observations, e.Controls = rounded32(r.observations), rounded32(r.controls)
-	e.States, e.Labels, e.Modes = rounded32(r.states), rounded32(r.labels), nil
+	e.Observations, e.Controls = converted[float32](r.observations), converted[float32](r.controls)
+	e.States, e.Labels, e.Modes = converted[float32](r.states), converted[float32](r.labels), nil
 	for _, z := range r.modes {
 		e.Modes = append(e.Modes, int32(z))
 	}
@@ -172,15 +173,4 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 	e.Times = b.timesOf(name, first, grid, c)
 	b.stepsOf(grid)
 	return nil
-}
-
-func widened(values []float32) []float64 {
-	if values == nil {
-		return nil
-	}
-	list := make([]float64, len(values))
-	for i, v := range values {
-		list[i] = float64(v)
-	}
-	return list
 }

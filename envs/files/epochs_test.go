@@ -1,16 +1,12 @@
 package files
 
 import (
-	"bytes"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // firstEpoch is 14 November 2023, 22:13:20 UTC, a Tuesday.
@@ -81,38 +77,13 @@ func TestGuess_LargeNumbersAreNoTimes(t *testing.T) {
 // TestRead_ResampledArrays: steps of arrays are averaged as rows of a table are, with what belongs to them.
 func TestRead_ResampledArrays(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	archive := npy.NewArchiveWriter(&b)
-	for name, values := range map[string][]float64{
-		"y": {1, 3, 5, 7, 2, 4, 6, 8}, "u": {1, 2, 3, 4, 5, 6, 7, 8}, "z": {0, 1, 1, 2, 0, 0, 1, 1},
-		"t": {0.1, 0.4, 1.2, 3.9, 10, 11.2, 11.3, 11.4},
-	} {
-		out, err := archive.Array(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		shape := []int{2, 4}
-		if name == "y" || name == "u" {
-			shape = append(shape, 1)
-		}
-		if err := npy.WriteHeader(out, npy.Float64, shape); err != nil {
-			t.Fatal(err)
-		}
-		if err := binary.Write(out, binary.LittleEndian, values); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "d.npz")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	d, err := Read([]string{path}, Options{Resample: "1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := npz(t,
+		array{"y", []int{2, 4, 1}, []float64{1, 3, 5, 7, 2, 4, 6, 8}},
+		array{"u", []int{2, 4, 1}, []float64{1, 2, 3, 4, 5, 6, 7, 8}},
+		array{"z", []int{2, 4}, []float64{0, 1, 1, 2, 0, 0, 1, 1}},
+		array{"t", []int{2, 4}, []float64{0.1, 0.4, 1.2, 3.9, 10, 11.2, 11.3, 11.4}},
+	)
+	d := mustRead(t, Options{Resample: "1"}, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz"))
 	e := d.Episodes[0]
 	equal(t, "means", e.Observations, []float32{2, 5, 0, 7})
 	equal(t, "mask", e.Mask, []float32{1, 1, 0, 1})

@@ -3,6 +3,7 @@ package files
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"math"
@@ -52,7 +53,7 @@ func readText1(t testing.TB, text string) *Dataset {
 type array struct {
 	name  string
 	shape []int
-	data  []float32
+	data  any // []float32 or []float64; nil for an array without values
 }
 
 func npz(t testing.TB, list ...array) string {
@@ -61,8 +62,15 @@ func npz(t testing.TB, list ...array) string {
 	w := npy.NewArchiveWriter(&b)
 	for _, a := range list {
 		out, err := w.Array(a.name)
+		kind := npy.Float32
+		if _, double := a.data.([]float64); double {
+			kind = npy.Float64
+		}
 		if err == nil {
-			err = errors.Join(npy.WriteHeader(out, npy.Float32, a.shape), npy.WriteFloat32s(out, a.data))
+			err = npy.WriteHeader(out, kind, a.shape)
+		}
+		if err == nil && a.data != nil {
+			err = binary.Write(out, binary.LittleEndian, a.data)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // interpreter is a python that has a module; without one the test is skipped.
@@ -190,33 +187,9 @@ func TestRead_TimesOfArrays(t *testing.T) {
 		{"t", []float64{0, 1, 2}, Options{Time: "t"}, "episode 0 has 6 steps and 3 times; save a time for each step"},
 		{"t", []float64{0, 1, math.NaN(), 3, 4, 5}, Options{Time: "t"}, "the time is NaN"},
 	} {
-		var b bytes.Buffer
-		archive := npy.NewArchiveWriter(&b)
-		for name, values := range map[string][]float64{"y": y, test.name: test.times} {
-			out, err := archive.Array(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			shape := []int{len(values)}
-			if name == "y" {
-				shape = append(shape, 1)
-			}
-			if err := npy.WriteHeader(out, npy.Float64, shape); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range values {
-				if err := binary.Write(out, binary.LittleEndian, v); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		if err := archive.Close(); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "d.npz")
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := npz(t, array{"y", []int{6, 1}, y},
+			array{test.name, []int{len(test.times)}, test.times})
+		path := filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")
 		d, err := Read([]string{path}, test.o)
 		got := ""
 		if err != nil {

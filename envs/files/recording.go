@@ -27,8 +27,8 @@ func (t *table) close(e *rows) error {
 	episode := Episode{
 		Times: e.times,
 		Episode: envs.Episode{
-			T: T, Observations: rounded32(e.observations), Controls: rounded32(e.controls), States: rounded32(e.states),
-			Labels: rounded32(e.labels),
+			T: T, Observations: converted[float32](e.observations), Controls: converted[float32](e.controls),
+			States: converted[float32](e.states), Labels: converted[float32](e.labels),
 		},
 		Levels: e.observations, Part: e.part, Name: e.id, Source: fmt.Sprintf("%ss %d to %d", t.in.what(), from, to),
 	}
@@ -52,13 +52,14 @@ func (t *table) close(e *rows) error {
 	return nil
 }
 
-func rounded32(values []float64) []float32 {
+// converted are values of another type; nil stays nil.
+func converted[To, From float32 | float64](values []From) []To {
 	if values == nil {
 		return nil
 	}
-	list := make([]float32, len(values))
+	list := make([]To, len(values))
 	for i, v := range values {
-		list[i] = float32(v)
+		list[i] = To(v)
 	}
 	return list
 }

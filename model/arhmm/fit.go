@@ -81,12 +81,7 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	}
 	s, err := newSystem(m.dims, p)
 	c.passes = newPasses(s)
-	gapped := 0
-	for _, r := range c.recordings {
-		c.r = r
-		gapped += c.passes.gapLength()
-	}
-	c.between = edgesBetween(m.kept, gapped)
+	c.between = edgesBetween(m.kept, m.L, c.recordings...)
 	c.gapSteps = expected{c, make([]float64, m.P), make([]float64, m.D)}
 	return c, err
 }

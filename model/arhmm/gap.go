@@ -41,9 +41,9 @@ func (p *passes) findGaps() {
 	p.gaps, p.edges = p.gaps[:0], p.edges[:0]
 	between := p.between
 	if between == 0 {
-		between = edgesBetween(mostKept, p.gapLength())
+		between = edgesBetween(mostKept, p.L, p.r)
 	}
-	for g, ok := p.gapAfter(p.L); ok; g, ok = p.gapAfter(g.last + 1) {
+	for g, ok := p.r.gapAfter(p.L, p.L); ok; g, ok = p.r.gapAfter(g.last+1, p.L) {
 		g.depth, g.edges = p.depth(g, between), len(p.edges)
 		for s := g.first; s <= g.last; s++ {
 			p.edges = append(p.edges, make([]float64, g.nodes(p.K, s-1)*p.K)...)
@@ -53,16 +53,16 @@ func (p *passes) findGaps() {
 }
 
 // gapAfter is the first gap that begins at step t or after it, without its depth; false: there is none.
-func (p *passes) gapAfter(t int) (gap, bool) {
-	for t < p.r.T && p.r.complete(t, p.L) {
+func (r recording) gapAfter(t, lags int) (gap, bool) {
+	for t < r.T && r.complete(t, lags) {
 		t++
 	}
-	if t >= p.r.T {
+	if t >= r.T {
 		return gap{}, false
 	}
 	g := gap{first: t}
-	for g.last = t; g.last < p.r.T; g.last++ {
-		if p.L == 0 || p.r.complete(g.last, p.L-1) {
+	for g.last = t; g.last < r.T; g.last++ {
+		if lags == 0 || r.complete(g.last, lags-1) {
 			g.clean = true
 			return g, true
 		}
@@ -71,17 +71,16 @@ func (p *passes) gapAfter(t int) (gap, bool) {
 	return g, true
 }
 
-// gapLength is how many steps the gaps of the recording have.
-func (p *passes) gapLength() int {
-	n := 0
-	for g, ok := p.gapAfter(p.L); ok; g, ok = p.gapAfter(g.last + 1) {
-		n += g.last - g.first + 1
+// edgesBetween is the limit of the edges between two steps where so many edges may be kept in all gaps of recordings.
+func edgesBetween(kept, lags int, recordings ...recording) int {
+	steps := 0
+	for _, r := range recordings {
+		for g, ok := r.gapAfter(lags, lags); ok; g, ok = r.gapAfter(g.last+1, lags) {
+			steps += g.last - g.first + 1
+		}
 	}
-	return n
+	return max(1, min(mostEdges, kept/max(steps, 1)))
 }
-
-// edgesBetween is the limit of the edges between two steps where so many edges may be kept in all.
-func edgesBetween(kept, steps int) int { return max(1, min(mostEdges, kept/max(steps, 1))) }
 
 // depth is how many regimes a node remembers: as many as the limits allow, at least one. between is that of the edges
 // between two steps.

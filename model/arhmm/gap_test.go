@@ -224,14 +224,14 @@ func TestGaps_ARegimeThatNeverComes(t *testing.T) {
 	}
 }
 
-// TestStride: what Best reads of long gaps takes no longer than it may, and everything is read where there are none.
-func TestStride(t *testing.T) {
+// TestThinned: what Best reads of long gaps takes no longer than it may, and everything is read where there are none.
+func TestThinned(t *testing.T) {
 	recordings := make([]model.Batch, 400)
 	for i := range recordings {
 		recordings[i].Resize(256, 1, 2, 0)
 	}
-	if n := Stride(recordings, 4, 1); n != 1 {
-		t.Errorf("every %d. recording is read, and none has gaps", n)
+	if n := len(Thinned(recordings, 4, 1, 1)); n != 400 {
+		t.Errorf("%d recordings are read, and none has gaps", n)
 	}
 	for i := range recordings {
 		recordings[i].Seen = make([]float32, 512)
@@ -239,16 +239,15 @@ func TestStride(t *testing.T) {
 			recordings[i].Seen[j] = float32(j % 2)
 		}
 	}
-	n := Stride(recordings, 4, 1)
-	if n < 2 {
-		t.Fatal("all recordings are read")
+	some := Thinned(recordings, 4, 1, 1)
+	if len(some) > 200 {
+		t.Fatalf("%d recordings are read", len(some))
 	}
-	var some []model.Batch
-	for i := 0; i < len(recordings); i += n {
-		some = append(some, recordings[i])
+	if again := Thinned(some, 4, 1, 1); len(again) < len(some)/2 {
+		t.Errorf("%d recordings are read, and of those %d could be", len(some), len(again))
 	}
-	if again := Stride(some, 4, 1); again > 2 {
-		t.Errorf("every %d. recording is read, and of those every %d. could be", n, again)
+	if n := len(Thinned(recordings, 4, 1, 300)); n < 300 {
+		t.Errorf("%d recordings are read", n)
 	}
 }
 

@@ -9,27 +9,11 @@ import (
 // GapWork estimates the multiplications and additions with which one sweep of EM crosses the gaps of recordings: of so
 // many channels missing[i][t] are not seen at step t of recording i. Best takes fewer.
 func GapWork(missing [][]int, channels, regimes, lags int) float64 {
-	return gapWork(missing, dims{D: channels, K: regimes, L: lags}, mostKept)
-}
-
-func gapWork(missing [][]int, d dims, kept int) float64 {
-	const edge = 200 // of an edge whatever is missing: the prediction, an exponential and a logarithm
-	list, steps := make([]passes, len(missing)), 0
+	list := make([]recording, len(missing))
 	for i, n := range missing {
-		list[i] = passes{system: &system{dims: d}, r: unseen(n, d.D)}
-		steps += list[i].gapLength()
+		list[i] = unseen(n, channels)
 	}
-	between, work := edgesBetween(kept, steps), 0.0
-	for _, p := range list {
-		for g, ok := p.gapAfter(d.L); ok; g, ok = p.gapAfter(g.last + 1) {
-			g.depth = p.depth(g, between)
-			q := float64(p.held(g, g.depth) + d.D)
-			for t := g.first; t <= g.last; t++ {
-				work += float64(g.nodes(d.K, t-1)*d.K) * (q*q*float64(d.D+2) + edge)
-			}
-		}
-	}
-	return work
+	return gapWork(list, dims{D: channels, K: regimes, L: lags}, mostKept)
 }
 
 // unseen is a recording of zeros without the values that are missing.
@@ -44,21 +28,38 @@ func unseen(missing []int, channels int) recording {
 	return r
 }
 
-// Stride is n such that Best crosses the gaps of every n-th of the recordings within seconds: 1 if there are few gaps.
-func Stride(recordings []model.Batch, regimes, lags int) int {
-	const most = 1 << 23 // multiplications and additions of a sweep
-	var missing [][]int
-	channels := 0
-	for _, b := range recordings {
-		channels = b.NX
-		for n := range b.B {
-			r := newRecording(b, n)
-			counts := make([]int, r.T)
-			for t := range counts {
-				counts[t] = r.missing(t)
+func gapWork(recordings []recording, d dims, kept int) float64 {
+	const edge = 200 // of an edge whatever is missing: the prediction, an exponential and a logarithm
+	between, work := edgesBetween(kept, d.L, recordings...), 0.0
+	for _, r := range recordings {
+		p := passes{system: &system{dims: d}, r: r}
+		for g, ok := r.gapAfter(d.L, d.L); ok; g, ok = r.gapAfter(g.last+1, d.L) {
+			g.depth = p.depth(g, between)
+			q := float64(p.held(g, g.depth) + d.D)
+			for t := g.first; t <= g.last; t++ {
+				work += float64(g.nodes(d.K, t-1)*d.K) * (q*q*float64(d.D+2) + edge)
 			}
-			missing = append(missing, counts)
 		}
 	}
-	return 1 + int(gapWork(missing, dims{D: channels, K: regimes, L: lags}, bestKept)/most)
+	return work
+}
+
+// Thinned are every n-th of recordings, so that Best crosses their gaps within seconds, but at least so many if there
+// are as many; all, if there are few gaps.
+func Thinned(recordings []model.Batch, regimes, lags, least int) []model.Batch {
+	const most = 1 << 23 // multiplications and additions of a sweep
+	var list []recording
+	d := dims{K: regimes, L: lags}
+	for _, b := range recordings {
+		d.D = b.NX
+		for n := range b.B {
+			list = append(list, newRecording(b, n))
+		}
+	}
+	each := max(1, min(1+int(gapWork(list, d, bestKept)/most), len(recordings)/max(least, 1)))
+	var thinned []model.Batch
+	for i := 0; i < len(recordings); i += each {
+		thinned = append(thinned, recordings[i])
+	}
+	return thinned
 }

@@ -59,8 +59,7 @@ func (m *Model) Start(recordings []model.Batch, goOn func() bool) error {
 	s := arhmm.DefaultSettings()
 	s.Switches, s.Order, s.Chains, s.Sweeps = c.M, c.NZ/e.n, startChains, startSweeps
 	draws := m.key.At(1, 0, 0) // step 0 drew the parameters
-	y := e.apply(recordings)
-	y = every(min(arhmm.Stride(y, c.M, s.Order), len(y)/startPieces), y)
+	y := arhmm.Thinned(e.apply(recordings), c.M, s.Order, startPieces)
 	f, err := arhmm.Best(s, model.Data{NX: e.n, NU: c.NU}, rng.New(draws.Uint64(), rng.Init), y, goOn)
 	if err != nil {
 		return fmt.Errorf("%w: fit an autoregressive HMM (model.start=random needs none): %w", ErrStart, err)
@@ -68,14 +67,6 @@ func (m *Model) Start(recordings []model.Batch, goOn func() bool) error {
 	start{m: m, e: e, lags: s.Order, f: f}.set()
 	m.params.Pack()
 	return nil
-}
-
-// every is every n-th of recordings.
-func every(n int, recordings []model.Batch) (list []model.Batch) {
-	for i := 0; i < len(recordings); i += max(n, 1) {
-		list = append(list, recordings[i])
-	}
-	return list
 }
 
 // start turns a fitted HMM into parameters.
