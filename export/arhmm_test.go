@@ -2,6 +2,7 @@ package export
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
@@ -63,11 +64,60 @@ func fitted(t *testing.T) (Model, model.Forecaster, model.Batch) {
 	}, f, b
 }
 
+const arhmmProgram = `import json, sys, arhmm
+given = json.load(sys.stdin)
+m = arhmm.load(sys.argv[1])
+json.dump({"filtered": m.filter(given["x"], given["u"]).tolist(),
+           "forecast": m.forecast(given["x"], given["u"], given["plan"]).tolist()}, sys.stdout)`
+
 // TestPython_ARHMM: from the tensors alone a numpy program filters what the model does, and forecasts the mean of its
-// paths.
+// paths, wherever values are missing.
 func TestPython_ARHMM(t *testing.T) {
+	t.Parallel()
 	name := python(t, "numpy")
 	m, f, b := fitted(t)
+	dir := write(t, m, NPZ)
+	for what, missing := range map[string][]int{ // values, two at a step
+		"none":                      nil,
+		"one of a step":             {41},
+		"three steps":               {60, 61, 62, 63, 64, 65},
+		"a channel every other one": {21, 25, 29, 33, 37, 41},
+		"at the beginning":          {0, 3},
+		"at the end":                {155, 156, 157, 158, 159},
+		"all over":                  {2, 3, 5, 30, 90, 93, 94, 120, 121, 122, 140, 143, 151, 153, 159},
+	} {
+		t.Run(what, func(t *testing.T) { arhmmAgrees(t, name, dir, f, hidden(b, missing)) })
+	}
+}
+
+// hidden is the series without some of its values.
+func hidden(b model.Batch, missing []int) model.Batch {
+	if missing == nil {
+		return b
+	}
+	b.Seen, b.Observations = slices.Repeat([]float32{1}, len(b.Observations)), slices.Clone(b.Observations)
+	for _, i := range missing {
+		b.Seen[i], b.Observations[i] = 0, 0
+	}
+	return b
+}
+
+// inData are observations in the units of the data, and null where one is missing.
+func inData(b model.Batch) [][]*float64 {
+	list := make([][]*float64, b.T)
+	for t := range list {
+		list[t] = make([]*float64, 2)
+		for c, sd := range []float64{10, 0.5} {
+			if v := float64(b.Observations[2*t+c])*sd + []float64{100, -2}[c]; b.Seen == nil || b.Seen[2*t+c] == 1 {
+				list[t][c] = &v
+			}
+		}
+	}
+	return list
+}
+
+func arhmmAgrees(t *testing.T, name, dir string, f model.Forecaster, b model.Batch) {
+	t.Helper()
 	var filtering model.Filtering
 	f.(model.Filterer).Filter(&filtering, b, rng.Stream{})
 	const horizon, samples = 4, 4000
@@ -77,27 +127,18 @@ func TestPython_ARHMM(t *testing.T) {
 	}
 	var forecast model.Forecast
 	f.Forecast(&forecast, q)
-	var seen, controls, plan []float32
-	for i, v := range b.Observations {
-		seen = append(seen, []float32{v*10 + 100, v*0.5 - 2}[i%2])
-	}
+	var controls, plan []float32
 	for _, v := range b.Controls {
 		controls = append(controls, v*4+1)
 	}
 	for _, v := range q.Controls {
 		plan = append(plan, v*4+1)
 	}
-	program := `import json, sys, arhmm
-given = json.load(sys.stdin)
-m = arhmm.load(sys.argv[1])
-json.dump({"filtered": m.filter(given["x"], given["u"]).tolist(),
-           "forecast": m.forecast(given["x"], given["u"], given["plan"]).tolist(),
-           "start": [m.first.tolist()]}, sys.stdout)`
-	got := run(t, map[string]any{"x": rows(seen, b.T), "u": rows(controls, b.T), "plan": rows(plan, horizon)}, name,
-		"-c", program, write(t, m, NPZ))
+	got := run(t, map[string]any{"x": inData(b), "u": rows(controls, b.T), "plan": rows(plan, horizon)}, name,
+		"-c", arhmmProgram, dir)
 	for i, v := range flat(got["filtered"])[2*2:] {
 		if want := float64(filtering.Switches[4+i]); math.Abs(v-want) > 1e-3 {
-			t.Errorf("filtered value %d is %v, want %v", i, v, want)
+			t.Fatalf("filtered value %d is %v, want %v", i, v, want)
 		}
 	}
 	for i, v := range flat(got["forecast"]) {

@@ -87,13 +87,6 @@ func TestPython_Samplers(t *testing.T) {
 		var forecast model.Forecast
 		f.Forecast(&forecast, q)
 		unit, offset := []float64{10, 0.5}, []float64{100, -2}
-		x := make([][]*float64, b.T) // null: missing
-		for i, v := range b.Observations {
-			if x[i/2] = append(x[i/2], nil); b.Seen[i] != 0 {
-				y := float64(v)*unit[i%2] + offset[i%2]
-				x[i/2][i%2] = &y
-			}
-		}
 		back := func(u []float32) (list []float32) {
 			for _, v := range u {
 				list = append(list, v*4+1)
@@ -108,7 +101,7 @@ mean, sd, weights = m.filter(x, given["u"])
 paths = m.sample(x, given["u"], given["plan"], paths=300, seed=1)
 json.dump({"mean": mean.tolist(), "sd": sd.tolist(), "weights": weights.tolist(), "spread": paths.std(0).tolist(),
            "forecast": m.forecast(x, given["u"], given["plan"], paths=300).tolist()}, sys.stdout)`
-		got := run(t, map[string]any{"x": x, "u": rows(back(b.Controls), b.T), "plan": rows(back(q.Controls), horizon)}, name,
+		got := run(t, map[string]any{"x": inData(b), "u": rows(back(b.Controls), b.T), "plan": rows(back(q.Controls), horizon)}, name,
 			"-c", program, write(t, m, NPZ))
 		for what, want := range map[string][]float32{"mean": filtering.Mean, "sd": filtering.SD, "weights": filtering.Switches} {
 			for i, v := range flat(got[what]) {

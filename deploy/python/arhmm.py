@@ -1,5 +1,5 @@
 """Computes regimes and forecasts of a model.kind=arhmm that `switchyard export NAME --format npz|safetensors -o DIR` wrote.
-It needs numpy alone, and series without missing values.
+It needs numpy alone. NaN in x is missing.
 
     import arhmm
     model = arhmm.load("DIR")
@@ -12,51 +12,103 @@ import switchyard
 
 
 class Model:
-    """x_t = A_j (x_{t-1}, ..., x_{t-L}) + B_j u_t + c_j + N(0, Q_j), j = s_t;  s_t ~ P[s_{t-1}, .], the first from pi."""
+    """x_t = A_j (x_{t-1}, ..., x_{t-L}) + B_j u_t + c_j + N(0, Q_j), j = s_t;  s_t ~ P[s_{t-1}, .], the first from pi.
+
+    Where a value is missing, a node is the regimes of the latest steps, with a Gaussian of the last L observations: it is
+    exact as long as nodes remember the whole gap. Beyond, nodes that differ only in older regimes become one Gaussian.
+    """
+
+    most = 512  # nodes
 
     def __init__(self, exported):
         w, self.nx, self.nu, self.lags = exported.weights, exported.nx, exported.nu, exported.warmup
-        n, nx = exported.m, exported.nx
+        self.m, nx = exported.m, exported.nx
         self.first, self.transition = w["regimes.first"], w["regimes.transition"]
         self.a = w["systems.A"][:, :nx, : self.lags * nx]
-        self.b = w.get("systems.B", np.zeros((n, nx, 0)))[:, :nx]
+        self.b = w.get("systems.B", np.zeros((self.m, nx, 0)))[:, :nx]
         self.c, self.q = w["systems.bias"][:, :nx], w["systems.Q"][:, :nx, :nx]
-        self.scaled, self.unscaled = exported.scaled, exported.unscaled
+        self.start = w["start.mean"], w["start.variance"]
+        self.exported, self.depth = exported, 1
+        while self.m > 1 and self.m ** (self.depth + 1) <= self.most:
+            self.depth += 1
 
-    def means(self, z, u):
-        """What each regime expects after the lags z, newest first."""
-        return self.a @ z + self.b @ u + self.c
+    def step(self, k, z, p, x, u):
+        """Observes x in regime k after lags with mean z, newest first, and covariance p: log density, mean and covariance."""
+        past = self.a[k] @ p
+        mean = np.concatenate([self.a[k] @ z + self.b[k] @ u + self.c[k], z])
+        cov = np.block([[past @ self.a[k].T + self.q[k], past], [past.T, p]])
+        seen, size = np.flatnonzero(~np.isnan(x)), self.lags * self.nx
+        s, r = cov[np.ix_(seen, seen)], x[seen] - mean[seen]
+        gain = np.linalg.solve(s, cov[seen]).T
+        mean, cov = mean + gain @ r, cov - gain @ cov[seen]
+        mean[seen], cov[seen], cov[:, seen] = x[seen], 0, 0
+        return -0.5 * (r @ np.linalg.solve(s, r) + np.linalg.slogdet(2 * np.pi * s)[1]), mean[:size], cov[:size, :size]
 
-    def lagged(self, x, t):
-        """The observations before step t, newest first."""
-        return x[t - self.lags:t][::-1].ravel()
+    def nodes(self, x, u):
+        """After each step from L-1 on: the regimes that each node remembers, its probability, and the Gaussian of the lags."""
+        if len(x) < self.lags:
+            raise ValueError(f"the model needs {self.lags} observations, there are {len(x)}")
+        z = x[: self.lags][::-1].ravel()
+        mean, variance = (np.tile(v, self.lags) for v in self.start)
+        steps = [{(): (1.0, np.where(np.isnan(z), mean, z), np.diag(np.where(np.isnan(z), variance, 0)))}]
+        for t in range(self.lags, len(x)):
+            edges = []
+            for regimes, (weight, z, p) in steps[-1].items():
+                chances = self.transition[regimes[-1]] if regimes else self.first
+                for k in np.flatnonzero(chances * weight):
+                    log, m, cov = self.step(k, z, p, x[t], u[t])
+                    to = (regimes + (k,))[-self.depth:] if cov.any() else (k,)
+                    edges.append((to, np.log(weight * chances[k]) + log, m, cov))
+            most, merged = max(log for _, log, _, _ in edges), {}
+            for to, log, m, cov in edges:
+                merged.setdefault(to, []).append((np.exp(log - most), m, cov))
+            total = sum(w for list in merged.values() for w, _, _ in list)
+            steps.append({to: one(list, total) for to, list in merged.items()})
+        return steps
 
     def filter(self, x, u=None):
         """The probability of each regime given the observations up to each step; before step L it is pi."""
-        x, u = self.scaled(x, u)
+        x, u = self.exported.scaled(x, u)
         belief = np.tile(self.first, (len(x), 1))
-        for t in range(self.lags, len(x)):
-            before = self.first if t == self.lags else belief[t - 1] @ self.transition
-            r = x[t] - self.means(self.lagged(x, t), u[t])
-            log = np.log(np.maximum(before, 1e-300)) - 0.5 * (
-                np.einsum("ki,kij,kj->k", r, np.linalg.inv(self.q), r) + np.linalg.slogdet(self.q)[1])
-            weights = np.exp(log - log.max())
-            belief[t] = weights / weights.sum()
+        for t, nodes in enumerate(self.nodes(x, u)[1:], self.lags):
+            belief[t] = 0
+            for regimes, (weight, _, _) in nodes.items():
+                belief[t, regimes[-1]] += weight
         return belief
 
     def forecast(self, x, u=None, controls=None, horizon=1):
         """Expected observations after the series, under controls [horizon,nu]: sums over all paths of the regimes."""
-        belief = self.filter(x, u)[-1] @ self.transition if len(x) > self.lags else self.first
-        x, _ = self.scaled(x, u)
-        controls = self.scaled(x[:0], controls)[1] if self.nu else np.zeros((horizon, 0))
-        # state[j] is the expectation of the lags, where the regime is j, and zero elsewhere
-        state, path = np.outer(belief, self.lagged(x, len(x))), []
-        for v in controls:
+        y, v = self.exported.scaled(x, u)
+        steps = self.nodes(y, v)
+        # state[j] is the expectation of the lags, where the next regime is j, and zero elsewhere
+        state, belief = np.zeros((self.m, self.lags * self.nx)), np.zeros(self.m)
+        for regimes, (weight, z, _) in steps[-1].items():
+            chances = weight * (self.transition[regimes[-1]] if regimes else self.first)
+            state, belief = state + np.outer(chances, z), belief + chances
+        path = []
+        for v in self.exported.scaled_controls(np.zeros((horizon, self.nu)) if controls is None else controls):
             new = np.einsum("kij,kj->ki", self.a, state) + belief[:, None] * (self.b @ v + self.c)
             path.append(new.sum(0))
             state = np.concatenate([new, state], 1)[:, : state.shape[1]]
             state, belief = self.transition.T @ state, belief @ self.transition
-        return self.unscaled(np.array(path))
+        return self.exported.unscaled(np.array(path), self.filled(x, steps))
+
+    def filled(self, x, steps):
+        """The series, with what was expected where a value is missing and differences are to be added to it."""
+        x = np.asarray(x, float).reshape(-1, self.nx)
+        if not self.exported.lag:
+            return x
+        shown = [sum(weight * z for weight, z, _ in nodes.values())[: self.nx] for nodes in steps]
+        mean, sd = self.exported.units("observations")
+        return self.exported.filled(x, np.array(shown) * sd + mean, self.lags - 1)
+
+
+def one(nodes, total):
+    """Probability, mean and covariance of nodes that become one."""
+    weight = sum(w for w, _, _ in nodes)
+    mean = sum(w * m for w, m, _ in nodes) / max(weight, 1e-300)
+    cov = sum(w * (p + np.outer(m - mean, m - mean)) for w, m, p in nodes) / max(weight, 1e-300)
+    return weight / total, mean, cov
 
 
 def load(folder, recording=None):

@@ -10,7 +10,8 @@
     print(state["mean"], state["weights"], model.emission(state["z_next"]))
 
 If each recording has a scale of its own (env.normalise=recording), load("DIR", "id") takes that of a recording of training,
-and load("DIR").measured(x, u) that of another series, by how it begins.
+and load("DIR").measured(x, u) that of another series, by how it begins. Logarithms and differences that training took
+(env.transform) are taken of x and undone in paths; encoder and emission have transformed values.
 
 `python3 switchyard.py DIR` prints what the model takes and gives.
 """
@@ -54,6 +55,10 @@ class Model:
         self.nx, self.nu, self.nz, self.m = (description[k] for k in ("nx", "nu", "nz", "m"))
         self.warmup, self.horizon = description["warmup"], description["horizon"]
         self.own = None  # scales of the series, where each recording has its own
+        names = description["scale"]["observations"].get("transforms") or []
+        self.transforms = [(name.startswith("log"), int(name.partition("diff")[2] or 1) if "diff" in name else 0)
+                           for name in names]  # of each channel: logarithms, and over how many steps differences
+        self.lag = max([lag for _, lag in self.transforms], default=0)
 
     def of(self, recording):
         """The model with the scales of a recording of training."""
@@ -69,7 +74,7 @@ class Model:
         scale = self.description["scale"]
         if not scale.get("recordings"):
             return self
-        x = np.asarray(x, float).reshape(-1, self.nx)
+        x = self.transformed(np.asarray(x, float).reshape(-1, self.nx))
         for c in range(self.nx):
             if len(np.unique(x[~np.isnan(x[:, c]), c])) < 2:
                 raise ValueError(f"the {len(x)} observations have no two different values of channel {c}: give more of the "
@@ -124,28 +129,69 @@ class Model:
     def scaled(self, x, u):
         """A series and its controls [T,.] in the units of the model, for a model without graphs."""
         mean, sd = self.units("observations")
-        x = (np.asarray(x, float).reshape(-1, self.nx) - mean) / sd
-        if not self.nu:
-            return x, np.zeros((len(x), 0))
-        mean, sd = self.units("controls")
-        u = np.zeros((len(x), self.nu)) if u is None else np.asarray(u, float).reshape(-1, self.nu)
-        return x, (u - mean) / sd
+        x = (self.transformed(np.asarray(x, float).reshape(-1, self.nx)) - mean) / sd
+        return x, self.scaled_controls(np.zeros((len(x), self.nu)) if u is None else u)
 
-    def unscaled(self, x):
-        """Observations [...,nx] in the units of the data."""
+    def scaled_controls(self, u):
+        """Controls [T,nu] in the units of the model."""
+        mean, sd = self.units("controls")
+        u = np.asarray(u, float).reshape(len(u), self.nu)
+        return (u - mean) / sd if self.nu else u
+
+    def unscaled(self, path, before):
+        """A path [horizon,...,nx] of the model in the units of the data; it follows the series before [T,nx], without gaps."""
         mean, sd = self.units("observations")
-        return x * sd + mean
+        return self.undone(path * sd + mean, before)
+
+    def transformed(self, x):
+        """A series [T,...,nx] with the logarithms and differences that training took."""
+        x = np.array(x, float)
+        for c, (log, lag) in enumerate(self.transforms):
+            if log and (x[..., c] <= 0).any():
+                raise ValueError(f"channel {c}: {x[..., c].min()} has no logarithm, and the model was trained on logarithms")
+            v = np.log(x[..., c]) if log else x[..., c].copy()
+            x[..., c] = v
+            if lag:
+                x[lag:, ..., c] -= v[:-lag]
+                x[:lag, ..., c] = np.nan
+        return x
+
+    def undone(self, path, before):
+        """A path [horizon,...,nx] of transformed values in the units of the data, after the observations before [T,...,nx]."""
+        path = np.array(path, float)
+        for c, (log, lag) in enumerate(self.transforms):
+            v = path[..., c]
+            for h in range(len(v) if lag else 0):
+                if h >= lag:
+                    v[h] += v[h - lag]
+                elif h >= lag - len(before):
+                    v[h] += np.log(before[h - lag][..., c]) if log else before[h - lag][..., c]
+                else:
+                    v[h] = np.nan
+            if log:
+                v[...] = np.exp(v)
+        return path
+
+    def filled(self, x, expected, done=0):
+        """The series x [T,...,nx], whose missing values from step done on are what was expected, transformed, at each step."""
+        x = np.array(x, float)
+        for t in range(done, len(x)):
+            if np.isnan(x[t]).any():
+                x[t] = np.where(np.isnan(x[t]), self.undone(expected[t - done][None], x[:t])[0], x[t])
+        return x
 
     def begin(self, x, u=None):
         """The first latent state of a sequence from its first observations [<= warmup, nx] and controls."""
         x = np.asarray(x, np.float64).reshape(-1, self.nx)[: self.warmup]
         u = np.zeros((len(x), self.nu)) if u is None else np.asarray(u, np.float64).reshape(-1, self.nu)[: len(x)]
+        seen, x = x[:1], self.transformed(x)
         x = np.where(np.isnan(x), self.units("observations")[0], x)  # missing: 0 in the model's units
         if self.nu and len(u):  # the first control acted before the sequence
             u = np.concatenate([np.broadcast_to(self.units("controls")[0], (1, self.nu)), u[1:]])
         rows = [min(i, len(x) - 1) for i in range(self.warmup)]
         z = self.run("initial", first=np.concatenate([x[rows], u[rows]], 1).ravel())["z"]
-        return {"z_next": z, "mean": z, "variance": np.zeros_like(z), "s_next": None, "weights": np.zeros(self.m)}
+        state = {"z_next": z, "mean": z, "variance": np.zeros_like(z), "s_next": None, "weights": np.zeros(self.m)}
+        return self._carried(state, {"seen": seen[:0], "filled": seen[:0]}, seen[0])
 
     def _step(self, name, state, rng=None, **inputs):
         if state.get("s_next") is None and "first_" + name in self.graphs:
@@ -161,17 +207,34 @@ class Model:
         out.setdefault("s_next", out["weights"])
         return out
 
+    def _carried(self, state, before, x):
+        """The state with the last observations, which differences are taken of and added to; those missing are filled."""
+        if not self.transforms:
+            return state
+        for name, row in (("seen", x[None]), ("filled", x[None])):
+            state[name] = np.concatenate([before[name], row])
+        state["filled"] = self.filled(state["filled"], self.emission(state["mean"])["x"][None], len(state["filled"]) - 1)
+        for name in ("seen", "filled"):
+            state[name] = state[name][max(0, len(state[name]) - self.lag):]
+        return state
+
     def filter(self, state, x, u=None):
         """The state after the next observation; u acted since the last one."""
-        x = np.asarray(x, np.float64)
+        given = x = np.asarray(x, np.float64)
+        if self.transforms:
+            x = self.transformed(np.concatenate([state["seen"], x[None]]))[-1]
         seen = ~np.isnan(x)
         if not any(v["name"] == "seen" and v["width"] == self.nx for v in self.graphs["filter_step"]["inputs"]):
             seen = seen.all(-1, keepdims=True)  # of a model with several bodies each value counts
         u = np.zeros(x.shape[:-1] + (self.nu,)) if u is None else u
-        return self._step("filter_step", state, x=np.where(np.isnan(x), 0, x), u=u, seen=seen.astype(float))
+        return self._carried(self._step("filter_step", state, x=np.where(np.isnan(x), 0, x), u=u, seen=seen.astype(float)),
+                             state, given)
 
     def advance(self, state, u=None, rng=None):
         """The next state without an observation; with noise if rng is a numpy Generator."""
+        return self._carried(self._advance(state, u, rng), state, np.full(np.shape(state["z_next"])[:-1] + (self.nx,), np.nan))
+
+    def _advance(self, state, u=None, rng=None):
         u = np.zeros(np.shape(state["z_next"])[:-1] + (self.nu,)) if u is None else u
         return self._step("transition", state, rng, u=u)
 
@@ -186,24 +249,32 @@ class Model:
     def predict(self, state, controls=None, horizon=None):
         """The means of coming observations [horizon, nx] under controls [horizon, nu], without noise."""
         horizon = horizon or (len(controls) if controls is not None else self.horizon)
-        path = []
+        path, before = [], self._before(state)
         for h in range(horizon):
-            state = self.advance(state, None if controls is None else controls[h])
+            state = self._advance(state, None if controls is None else controls[h])
             path.append(self.emission(state["z_next"])["x"])
-        return np.array(path)
+        return self.undone(path, before)
 
     def sample(self, state, controls=None, horizon=None, paths=100, seed=None):
         """Drawn coming observations [paths, horizon, nx]."""
         rng = np.random.default_rng(seed)
         horizon = horizon or (len(controls) if controls is not None else self.horizon)
-        wide = {k: None if v is None else np.tile(v, (paths, 1)) for k, v in state.items()}
+        before, out = self._before(state), []
+        wide = {k: None if state[k] is None else np.tile(state[k], (paths, 1)) for k in ("s_next", "mean", "variance")}
         wide["z_next"] = wide["mean"] + np.sqrt(wide["variance"]) * rng.standard_normal(wide["mean"].shape)
-        out = []
         for h in range(horizon):
-            wide = self.advance(wide, None if controls is None else np.tile(controls[h], (paths, 1)), rng)
+            wide = self._advance(wide, None if controls is None else np.tile(controls[h], (paths, 1)), rng)
             seen = self.emission(wide["z_next"])
             out.append(seen["x"] + seen["sd"] * rng.standard_normal(seen["x"].shape) if "sd" in seen else rng.random(seen["x"].shape) < seen["x"])
-        return np.array(out).swapaxes(0, 1)
+        return self.undone(out, np.expand_dims(before, -2)).swapaxes(0, 1)
+
+    def _before(self, state):
+        """The observations that a path from the state follows."""
+        before = state.get("filled", np.zeros((0, self.nx)))
+        for c, (_, lag) in enumerate(self.transforms):
+            if len(before) < lag or np.isnan(before[len(before) - lag:][..., c]).any():
+                raise ValueError(f"channel {c} is a difference over {lag} steps: filter as many observations before a path")
+        return before
 
 
 def draw(rng, doc, shape):

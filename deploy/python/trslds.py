@@ -70,7 +70,7 @@ class System:
 class Model:
     def __init__(self, exported):
         w, self.nx, self.nu = exported.weights, exported.nx, exported.nu
-        self.scaled, self.unscaled = exported.scaled, exported.unscaled
+        self.exported, self.scaled = exported, exported.scaled
         self.chains = w["chains.weights"].astype(float)
         self.means = [System(w, "mean.", i, self.nu) for i in range(len(self.chains))]
         self.of, draws = w["draws.chain"].astype(int), range(len(w["draws.chain"]))
@@ -95,7 +95,7 @@ class Model:
             for h, v in enumerate(plan):
                 z = system.advance(np.argmax(system.probabilities(z)), z, v)
                 mean[h] += weight * (system.c @ z + system.offset)
-        return self.unscaled(mean)
+        return self.exported.unscaled(mean, self.filled(x, u))
 
     def sample(self, x, u=None, controls=None, horizon=1, paths=100, seed=0):
         """Paths of the kept draws of all chains in turn, each chain with its share, with noise of states and observations."""
@@ -114,13 +114,20 @@ class Model:
                 k = np.argmax(system.probabilities(z) + rng.gumbel(size=len(system.a)))
                 z = drawn(rng, system.advance(k, z, v), system.q[k])
                 out[i, h] = system.c @ z + system.offset + np.sqrt(system.s) * rng.standard_normal(self.nx)
-        return self.unscaled(out)
+        return self.exported.unscaled(out.swapaxes(0, 1), self.filled(x, u)[:, None]).swapaxes(0, 1)
 
     def plan(self, controls, horizon):
         """Controls of the coming steps in the units of the model; none are zeros of the data."""
-        if controls is None:
-            controls = np.zeros((horizon, self.nu))
-        return self.scaled(np.zeros((len(controls), self.nx)), controls)[1]
+        return self.exported.scaled_controls(np.zeros((horizon, self.nu)) if controls is None else controls)
+
+    def filled(self, x, u):
+        """The series, with what was expected where a value is missing and differences are to be added to it."""
+        x = np.asarray(x, float).reshape(-1, self.nx)
+        if not self.exported.lag:
+            return x
+        system, (mean, sd) = self.means[0], self.exported.units("observations")
+        shown = [system.c @ m + system.offset for m, _, _ in system.filter(*self.scaled(x, u))]
+        return self.exported.filled(x, np.array(shown) * sd + mean)
 
 
 def drawn(rng, mean, covariance):
