@@ -83,7 +83,7 @@ func TestFitters_WorkWithEveryPreset(t *testing.T) {
 var goldenChains = map[string]string{
 	"rslds":  "f34e810dfff390536bcb5501b27f483d4f558e37ac20cea0d8b30d66897db1f9",
 	"trslds": "cf70192f707c8f15ae92bf793024fcbd8d094c234f829ba236438035c4a021b7",
-	"arhmm":  "23d1c5ad6f008c37d4db5869875d143f212dc6bf5121369c34b7e7dd9a351ec0",
+	"arhmm":  "1f973ffce4394e280464ad20b93f224c7e5fca8a406673cad529529def7286d4",
 	"naive":  "dcf29a7d4c5dbc74b384b7b9f20cd7d88db4db5b610d20b9e8f8223b640f6b86",
 }
 

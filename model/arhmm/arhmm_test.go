@@ -215,3 +215,36 @@ func TestChain_GoesOnFromItsState(t *testing.T) {
 		t.Error("a chain that is restored after every sweep has other bits")
 	}
 }
+
+// TestFit_NoiseBelowTheResolution: the noise of data that are nearly without noise is found, although it is far below the
+// resolution, with one regime and with two.
+func TestFit_NoiseBelowTheResolution(t *testing.T) {
+	const noise = 1e-5
+	var b model.Batch
+	b.Resize(400, 1, 1, 0)
+	s, before, x := rng.New(7, rng.Noise).At(0, 0, 0), 1.0, 1.0
+	for i := range b.T {
+		before, x = x, 1.98*x-0.9999*before+noise*s.Normal()
+		b.Observations[i] = float32(x)
+	}
+	for K := 1; K <= 2; K++ {
+		set := DefaultSettings()
+		set.Switches, set.Order = K, 2
+		made, err := set.New(model.Data{NX: 1}, rng.New(3, rng.Init))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := newChain(made.(*Model), []model.Batch{b}, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			if err := c.Sweep(make([]float64, 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if sd := math.Sqrt(slices.Min(c.q[:K])); sd < 0.5*noise || sd > 1.5*noise { // of two regimes one is enough
+			t.Errorf("%d regimes: noise %g, want %g", K, sd, noise)
+		}
+	}
+}

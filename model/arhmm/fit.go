@@ -74,9 +74,13 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	}
 	p := m.view(c.state)
 	c.measure(p.start)
+	windows := c.windows(p)
+	if err := c.lower(windows); err != nil {
+		return nil, err
+	}
 	if state != nil {
 		copy(c.state, state)
-	} else if err := c.begin(p, index); err != nil {
+	} else if err := c.begin(p, windows, index); err != nil {
 		return nil, err
 	}
 	s, err := newSystem(m.dims, p)
@@ -103,8 +107,30 @@ func (c *chain) measure(start []float64) {
 			}
 		}
 		start[i], start[d+i] = mean, square/max(n, 1)
-		c.floors[i] = max(float64(c.resolution*c.resolution*start[d+i]), 1e-12)
+		c.floors[i] = max(float64(c.resolution*c.resolution*start[d+i]), leastFloor)
 	}
+}
+
+const leastFloor = 1e-12
+
+// lower sets the floors to at most a tenth of the standard deviation of what one autoregression leaves of a channel. Data
+// from a simulator are often predicted far better than the resolution, and noise of that size would grow along a forecast.
+func (c *chain) lower(windows []window) error {
+	const share = 0.1
+	one := c.dims
+	one.K = 1
+	all := together(one, windows)
+	freedom := all.n[0] - float64(one.P)
+	if freedom < float64(one.P) {
+		return nil
+	}
+	w, q := make([]float64, one.D*one.P), make([]float64, one.D*one.D)
+	err := all.solve(one, w, q, make([]float64, one.D), false)
+	for i, f := range c.floors {
+		left := float64(q[i*one.D+i]*all.n[0]) / freedom
+		c.floors[i] = max(min(f, float64(share*share*left)), leastFloor)
+	}
+	return err
 }
 
 // Sweep is one step of EM. The terms are those of the parameters before it.

@@ -41,7 +41,7 @@ type Settings struct {
 	Past       int     `yaml:"past_controls" want:"[0,63]" was:"0" doc:"number of earlier steps whose controls are used, besides the present ones; less than the number of lags"`
 	Noise      Noise   `yaml:"noise" values:"own common" doc:"noise covariance: one per regime, or one for all regimes"`
 	First      First   `yaml:"first" values:"free stationary" was:"free" doc:"distribution of the first regime: free, or the stationary one of the transitions"`
-	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"smallest standard deviation of the noise, as a share of each channel's standard deviation"`
+	Resolution float64 `yaml:"resolution" want:"(0,1]" doc:"smallest standard deviation of the noise, as a share of each channel's standard deviation; a tenth of what one autoregression leaves, if that is less"`
 	Chains     int     `yaml:"chains" want:"[1,1024]" doc:"chains, each with its own start; the most likely chain is used"`
 	Sweeps     int     `yaml:"sweeps" want:"[1,10000000]" doc:"sweeps (EM steps) per chain"`
 	Exchange   int     `yaml:"exchange" want:"[1,10000000]" doc:"sweeps of a chain between exchanges with the coordinator; must divide sweeps"`

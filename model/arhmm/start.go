@@ -9,12 +9,8 @@ import (
 type window struct{ moments }
 
 // windows divides what is completely seen into windows of twice as many steps as a row of W has unknowns.
-func (c *chain) windows(p params) ([]window, error) {
-	s, err := newSystem(c.dims, p)
-	if err != nil {
-		return nil, err
-	}
-	passes, one := newPasses(s), c.dims
+func (c *chain) windows(p params) []window {
+	passes, one := newPasses(unfactored(c.dims, p)), c.dims
 	one.K = 1
 	var list []window
 	for _, r := range c.recordings {
@@ -37,7 +33,18 @@ func (c *chain) windows(p params) ([]window, error) {
 			list = append(list, w)
 		}
 	}
-	return list, nil
+	return list
+}
+
+// together are the moments of windows.
+func together(one dims, windows []window) moments {
+	all := newMoments(one)
+	for _, m := range windows {
+		for i, part := range [][]float64{m.n, m.ff, m.xf, m.xx} {
+			matrix.AddScaled([][]float64{all.n, all.ff, all.xf, all.xx}[i], 1, part)
+		}
+	}
+	return all
 }
 
 // missed is the mean square of x − W_k f over the window and its channels.
@@ -58,12 +65,7 @@ func (w window) missed(d dims, p params, k int) float64 {
 func (c *chain) fitTo(p params, k int, windows []window) error {
 	one := c.dims
 	one.K = 1
-	all := newMoments(one)
-	for _, m := range windows {
-		for i, part := range [][]float64{m.n, m.ff, m.xf, m.xx} {
-			matrix.AddScaled([][]float64{all.n, all.ff, all.xf, all.xx}[i], 1, part)
-		}
-	}
+	all := together(one, windows)
 	n, q := one.D*one.P, one.D*one.D
 	return all.solve(one, p.w[k*n:(k+1)*n], p.q[k*q:(k+1)*q], c.floors, false)
 }
@@ -71,7 +73,7 @@ func (c *chain) fitTo(p params, k int, windows []window) error {
 // begin makes a start: the systems are fitted to some windows of the recordings (spread), and then, in a few rounds, to
 // the windows that each predicts best (settle). Starts with an even index expect regimes that last, the others regimes
 // that are drawn anew at each step.
-func (c *chain) begin(p params, index int) error {
+func (c *chain) begin(p params, windows []window, index int) error {
 	d, draws, stay := c.dims, c.key.At(0, uint32(index), 0), 0.9
 	if index%2 == 1 {
 		stay = 0
@@ -86,9 +88,8 @@ func (c *chain) begin(p params, index int) error {
 			p.q[(i*d.D+j)*d.D+j] = max(p.start[d.D+j], c.floors[j])
 		}
 	}
-	windows, err := c.windows(p)
-	if err != nil || len(windows) == 0 {
-		return err
+	if len(windows) == 0 {
+		return nil
 	}
 	if err := c.spread(p, windows, draws); err != nil {
 		return err

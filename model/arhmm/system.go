@@ -22,12 +22,17 @@ type system struct {
 const log2Pi = 1.8378770664093454836
 
 func newSystem(d dims, p params) (*system, error) {
+	s := unfactored(d, p)
+	return s, s.factor()
+}
+
+// unfactored is a system whose noise is not factored: it has features and means, and no densities.
+func unfactored(d dims, p params) *system {
 	vector := func(n int) []float64 { return make([]float64, n) }
-	s := &system{
+	return &system{
 		dims: d, params: p, factors: vector(d.K * d.D * d.D), logDet: vector(d.K), features: vector(d.P),
 		residual: vector(d.D), part: vector(d.D * d.D), seen: vector(d.D), means: vector(d.K * d.D), logs: vector(d.K),
 	}
-	return s, s.factor()
 }
 
 // factor factors the noise anew.
