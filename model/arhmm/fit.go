@@ -113,8 +113,9 @@ func (c *chain) measure(start []float64) {
 
 const leastFloor = 1e-12
 
-// lower sets the floors to at most a tenth of the standard deviation of what one autoregression leaves of a channel. Data
-// from a simulator are often predicted far better than the resolution, and noise of that size would grow along a forecast.
+// lower sets the floors to at most a tenth of the standard deviation of what one autoregression leaves of a channel.
+// Data from a simulator are often predicted far better than the resolution, and noise of that size would grow along a
+// forecast.
 func (c *chain) lower(windows []window) error {
 	const share = 0.1
 	one := c.dims
