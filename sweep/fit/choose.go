@@ -109,11 +109,15 @@ type tie struct {
 // refutes it if a simple rule, or the best autoregression, is better there by more than the margin: then this one is
 // chosen.
 func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
+	v := validation{f: f, threads: threads, reports: map[reportOf]eval.RecordedReport{}}
+	if err := v.level(list); err != nil {
+		return nil, err
+	}
 	top, ok := best(list, func(Tried) bool { return true })
 	if !ok {
 		return nil, fmt.Errorf("%w; see %s", ErrNothing, f.Folder.Path(trials.TableFile))
 	}
-	taken, tied, err := f.simplest(list, top, threads)
+	taken, tied, err := v.simplest(list, top)
 	if err != nil {
 		return nil, err
 	}
@@ -164,14 +168,14 @@ func (f *Fit) rivals(list []Tried) []Tried {
 
 // simplest is the simplest candidate whose error on the validation part is within one standard error of that of the
 // best one: the rule of one standard error (Breiman, Friedman, Olshen and Stone 1984), with errors paired by start.
-func (f *Fit) simplest(list []Tried, top Tried, threads int) (Tried, *tie, error) {
+func (v *validation) simplest(list []Tried, top Tried) (Tried, *tie, error) {
+	f := v.f
 	simpler := slices.DeleteFunc(slices.Clone(list), func(t Tried) bool {
 		return math.IsNaN(t.Score) || f.unknowns(t.Candidate) >= f.unknowns(top.Candidate)
 	})
 	slices.SortStableFunc(simpler, func(a, b Tried) int {
 		return cmp.Compare(f.unknowns(a.Candidate), f.unknowns(b.Candidate))
 	})
-	v := validation{f: f, threads: threads, reports: map[reportOf]eval.RecordedReport{}}
 	for _, t := range simpler {
 		ratio, err := v.compare(top, t)
 		if err != nil {
@@ -205,42 +209,105 @@ func (f *Fit) unknowns(c Candidate) float64 {
 type validation struct {
 	f       *Fit
 	threads int
+	prefix  int // steps that all candidates see before a prediction; 0: each pair of them as many as both need
 	reports map[reportOf]eval.RecordedReport
 }
 
 type reportOf struct{ trial, prefix int }
 
+// level scores all candidates from the same starts, where some saw more steps before their first prediction than others
+// and so left the hardest ones out. Where recordings are too short for that the scores stay as they are.
+func (v *validation) level(list []Tried) error {
+	starts, prefix := map[float64]bool{}, 0
+	for _, t := range list {
+		if math.IsNaN(t.Score) {
+			continue
+		}
+		starts[sweep.NewEstimate(t.trial.Values(metricStarts, t.trial.Reached())).Mean] = true
+		_, own, err := v.open(t)
+		if err != nil {
+			return err
+		}
+		prefix = max(prefix, own)
+	}
+	if len(starts) < 2 {
+		return nil
+	}
+	scores := make([]float64, len(list))
+	for i, t := range list {
+		if scores[i] = t.Score; math.IsNaN(t.Score) {
+			continue
+		}
+		r, err := v.report(t, prefix)
+		if errors.Is(err, eval.ErrOptions) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		scores[i] = r.Report().Numbers().Get("mase_mean")
+	}
+	for i := range list {
+		list[i].Score = scores[i]
+	}
+	v.prefix = prefix
+	return nil
+}
+
+// question is about the validation part, with so many steps seen before a prediction; 0: as many as the run sees.
+func (v *validation) question(prefix int) eval.Question {
+	return eval.Question{
+		Part: eval.PartValidation, Threads: v.threads, Season: max(v.f.Plan.facts.season, 1), Prefix: prefix,
+	}
+}
+
+// open opens the run of a candidate, and says how many steps it sees before a prediction.
+func (v *validation) open(t Tried) (run *trained.Run, prefix int, err error) {
+	if run, err = v.f.openRun(v.f.runOf(t.trial, 1)); err == nil {
+		prefix, err = run.Seen(v.question(0))
+	}
+	return run, prefix, err
+}
+
+// report tests a candidate on the validation part, if that was not done before. It returns eval.ErrOptions where the
+// recordings are too short.
+func (v *validation) report(t Tried, prefix int) (eval.RecordedReport, error) {
+	key := reportOf{t.trial.ID, prefix}
+	if r, ok := v.reports[key]; ok {
+		return r, nil
+	}
+	run, _, err := v.open(t)
+	if err != nil {
+		return eval.RecordedReport{}, err
+	}
+	r, err := run.Backtest(nil, v.question(prefix))
+	if err != nil {
+		return r, fmt.Errorf("compare %s: %w", t.Name(), err)
+	}
+	v.reports[key] = r
+	return r, nil
+}
+
 // compare is the error of one candidate over that of another, where both see as many steps before a prediction. Where
 // recordings are too short for that it is the ratio of their scores.
 func (v *validation) compare(a, b Tried) (eval.Estimate, error) {
 	scores := eval.Estimate{Value: a.Score / b.Score, SE: math.NaN()}
-	q := eval.Question{Part: eval.PartValidation, Threads: v.threads, Season: max(v.f.Plan.facts.season, 1)}
-	var runs [2]*trained.Run
-	for i, t := range []Tried{a, b} {
-		var err error
-		if runs[i], err = v.f.openRun(v.f.runOf(t.trial, 1)); err != nil {
-			return scores, err
-		}
-		prefix, err := runs[i].Seen(q)
+	prefix := v.prefix
+	for _, t := range []Tried{a, b} {
+		_, own, err := v.open(t)
 		if err != nil {
 			return scores, err
 		}
-		q.Prefix = max(q.Prefix, prefix)
+		prefix = max(prefix, own)
 	}
 	var reports [2]eval.RecordedReport
 	for i, t := range []Tried{a, b} {
-		key := reportOf{t.trial.ID, q.Prefix}
-		if _, ok := v.reports[key]; !ok {
-			r, err := runs[i].Backtest(nil, q)
-			if errors.Is(err, eval.ErrOptions) {
-				return scores, nil
-			}
-			if err != nil {
-				return scores, fmt.Errorf("compare %s: %w", t.Name(), err)
-			}
-			v.reports[key] = r
+		var err error
+		if reports[i], err = v.report(t, prefix); errors.Is(err, eval.ErrOptions) {
+			return scores, nil
+		} else if err != nil {
+			return scores, err
 		}
-		reports[i] = v.reports[key]
 	}
 	if ratio := eval.Paired(reports[0], reports[1]); !math.IsNaN(ratio.Value) {
 		return ratio, nil

@@ -13,12 +13,13 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/rng"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
 // fitted fits a CSV file with a header and so many rows, without networks.
-func fitted(t *testing.T, header string, steps int, row func(t int) string) *Result {
+func fitted(t *testing.T, header string, steps int, row func(t int) string) (*Fit, *Result) {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(header + "\n")
@@ -51,14 +52,14 @@ func fitted(t *testing.T, header string, steps int, row func(t int) string) *Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	return result
+	return f, result
 }
 
 // TestFit_ATieGoesToTheSimpler: of a random walk some autoregression predicts the validation part a little better than
 // the last value, by chance. The last value is the model all the same, and the verdict says which one it was level with.
 func TestFit_ATieGoesToTheSimpler(t *testing.T) {
 	s, x := rng.New(3, rng.Episode).At(0, 0, 0), 0.0
-	r := fitted(t, "t,y_x", 300, func(i int) string {
+	_, r := fitted(t, "t,y_x", 300, func(i int) string {
 		x += s.Normal()
 		return fmt.Sprintf("%d,%.5f", i, x)
 	})
@@ -72,7 +73,7 @@ func TestFit_ATieGoesToTheSimpler(t *testing.T) {
 // the test is more than the margin ahead of it.
 func TestFit_SeesPastControls(t *testing.T) {
 	s, x, before := rng.New(3, rng.Episode).At(0, 0, 0), 0.0, 0.0
-	r := fitted(t, "t,y_x,u_v", 300, func(i int) string {
+	_, r := fitted(t, "t,y_x,u_v", 300, func(i int) string {
 		u := s.Normal()
 		x = 0.5*x + before + 0.1*s.Normal()
 		before = u
@@ -85,5 +86,41 @@ func TestFit_SeesPastControls(t *testing.T) {
 	}
 	if c, _ := r.Report.Hardest(true); !(c.Ratio.Value < 0.5) || math.IsNaN(c.Ratio.SE) {
 		t.Errorf("beside the simple rules: %+v", c.Ratio)
+	}
+}
+
+// TestFit_ScoresFromTheSameStarts: candidates that see more steps before a prediction are not scored on other starts: the
+// score of each is that of a test in which all see as many.
+func TestFit_ScoresFromTheSameStarts(t *testing.T) {
+	const length, season = 50, 12
+	s := rng.New(3, rng.Episode).At(0, 0, 0)
+	var x []float64
+	f, r := fitted(t, "id,t,y_x", 10*length, func(i int) string {
+		x = append(x, s.Normal())
+		if i%length >= season {
+			x[i] = 0.95*x[i-season] + 0.3*x[i]
+		}
+		return fmt.Sprintf("%d,%d,%.5f", i/length, i%length, x[i])
+	})
+	v := validation{f: f, threads: 1, reports: map[reportOf]eval.RecordedReport{}}
+	least, most := length, 0
+	for _, c := range r.Candidates {
+		_, seen, err := v.open(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most = min(least, seen), max(most, seen)
+	}
+	if least == most {
+		t.Fatalf("all candidates see %d steps", most)
+	}
+	for _, c := range r.Candidates {
+		report, err := v.report(c, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := report.Report().Numbers().Get("mase_mean"); c.Score != want {
+			t.Errorf("%s has the score %v, want %v", c.Name(), c.Score, want)
+		}
 	}
 }

@@ -21,6 +21,9 @@ import (
 // metric is what candidates are chosen by: the mean absolute scaled error of predictions of the validation part.
 const metric = "eval/validation/mase_mean"
 
+// metricStarts is from how many starts.
+const metricStarts = "eval/validation/starts"
+
 // spec is the sweep of the plan, as a file.
 func (p *Plan) spec() []byte {
 	var b strings.Builder
