@@ -18,8 +18,8 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
-// fitted fits a CSV file with a header and so many rows, without networks.
-func fitted(t *testing.T, header string, steps int, row func(t int) string) (*Fit, *Result) {
+// attempt tries the candidates for a CSV file with a header and so many rows, without networks.
+func attempt(t *testing.T, header string, steps int, row func(t int) string) *Fit {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(header + "\n")
@@ -32,7 +32,7 @@ func fitted(t *testing.T, header string, steps int, row func(t int) string) (*Fi
 		t.Fatal(err)
 	}
 	r := &Request{
-		Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: 4 * time.Second, Workers: 1, Seed: 1,
+		Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: 2 * time.Second, Workers: 1, Seed: 1,
 		Families: []string{"arhmm"},
 	}
 	runs := filepath.Join(dir, "runs")
@@ -48,18 +48,23 @@ func fitted(t *testing.T, header string, steps int, row func(t int) string) (*Fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := f.Finish(runs, 1)
+	return f
+}
+
+func fitted(t *testing.T, header string, steps int, row func(t int) string) *Result {
+	t.Helper()
+	result, err := attempt(t, header, steps, row).Finish(t.TempDir(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f, result
+	return result
 }
 
 // TestFit_ATieGoesToTheSimpler: of a random walk some autoregression predicts the validation part a little better than
 // the last value, by chance. The last value is the model all the same, and the verdict says which one it was level with.
 func TestFit_ATieGoesToTheSimpler(t *testing.T) {
 	s, x := rng.New(3, rng.Episode).At(0, 0, 0), 0.0
-	_, r := fitted(t, "t,y_x", 300, func(i int) string {
+	r := fitted(t, "t,y_x", 300, func(i int) string {
 		x += s.Normal()
 		return fmt.Sprintf("%d,%.5f", i, x)
 	})
@@ -73,7 +78,7 @@ func TestFit_ATieGoesToTheSimpler(t *testing.T) {
 // the test is more than the margin ahead of it.
 func TestFit_SeesPastControls(t *testing.T) {
 	s, x, before := rng.New(3, rng.Episode).At(0, 0, 0), 0.0, 0.0
-	_, r := fitted(t, "t,y_x,u_v", 300, func(i int) string {
+	r := fitted(t, "t,y_x,u_v", 300, func(i int) string {
 		u := s.Normal()
 		x = 0.5*x + before + 0.1*s.Normal()
 		before = u
@@ -95,16 +100,23 @@ func TestFit_ScoresFromTheSameStarts(t *testing.T) {
 	const length, season = 50, 12
 	s := rng.New(3, rng.Episode).At(0, 0, 0)
 	var x []float64
-	f, r := fitted(t, "id,t,y_x", 10*length, func(i int) string {
+	f := attempt(t, "id,t,y_x", 10*length, func(i int) string {
 		x = append(x, s.Normal())
 		if i%length >= season {
 			x[i] = 0.95*x[i-season] + 0.3*x[i]
 		}
 		return fmt.Sprintf("%d,%d,%.5f", i/length, i%length, x[i])
 	})
-	v := validation{f: f, threads: 1, reports: map[reportOf]eval.RecordedReport{}}
+	state, err := f.Folder.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, v := tried(state), validation{f: f, threads: 1, reports: map[reportOf]eval.RecordedReport{}}
+	if err := v.level(list); err != nil {
+		t.Fatal(err)
+	}
 	least, most := length, 0
-	for _, c := range r.Candidates {
+	for _, c := range list {
 		_, seen, err := v.open(c)
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +126,7 @@ func TestFit_ScoresFromTheSameStarts(t *testing.T) {
 	if least == most {
 		t.Fatalf("all candidates see %d steps", most)
 	}
-	for _, c := range r.Candidates {
+	for _, c := range list[:4] {
 		report, err := v.report(c, most)
 		if err != nil {
 			t.Fatal(err)
