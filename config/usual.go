@@ -19,7 +19,7 @@ func usual() []Usual {
 		{"maze", "ratio_to_static/10", .0465, .0561, 3},
 		{"modes", "accuracy", .989, .986, 17},
 		{"nascar", "accuracy", 1, .9997, 16},
-		{"reacher", "ratio_to_static/10", .0283, .0793, 20},
+		{"reacher", "ratio_to_static/10", .0078, .0110, 20},
 		{"sticky", "accuracy", .998, .996, 20},
 	}
 }
