@@ -193,9 +193,10 @@ func (s *Settings) config(dims model.Dims, horizon uint64) Config {
 
 // Describe names the variant.
 func (s *Settings) Describe() model.Description {
-	other := map[Switching]Switching{
-		Concrete: Normal, Normal: Concrete, Deterministic: Normal, Categorical: Normal,
-	}[s.Switching]
+	var others []string // without noise there are often so many systems that a random switch fails
+	if other, ok := map[Switching]Switching{Concrete: Normal, Normal: Concrete, Categorical: Normal}[s.Switching]; ok {
+		others = []string{"model.switching=" + string(other)}
+	}
 	text := fmt.Sprintf("%s switches with %s weights, %d systems", s.Switching, s.Weights, s.Switches)
 	if s.Switching == Categorical {
 		text = fmt.Sprintf("categorical switches, summed out, of %d systems", s.Switches)
@@ -210,8 +211,7 @@ func (s *Settings) Describe() model.Description {
 		text += ", for each of the bodies " + s.Bodies
 	}
 	return model.Description{
-		Text: text, Bound: s.bound(), Variant: string(s.Switching),
-		Others: []string{"model.switching=" + string(other)},
+		Text: text, Bound: s.bound(), Variant: string(s.Switching), Others: others,
 	}
 }
 
