@@ -211,8 +211,8 @@ class Model:
         """The state with the last observations, which differences are taken of and added to; those missing are filled."""
         if not self.transforms:
             return state
-        for name, row in (("seen", x[None]), ("filled", x[None])):
-            state[name] = np.concatenate([before[name], row])
+        for name in ("seen", "filled"):
+            state[name] = np.concatenate([before[name], x[None]])
         state["filled"] = self.filled(state["filled"], self.emission(state["mean"])["x"][None], len(state["filled"]) - 1)
         for name in ("seen", "filled"):
             state[name] = state[name][max(0, len(state[name]) - self.lag):]
