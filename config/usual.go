@@ -14,7 +14,7 @@ type Usual struct {
 func usual() []Usual {
 	return []Usual{
 		{"bounce", "accuracy", 1, .999, 20},
-		{"fhn", "r2_final", .975, .948, 8},
+		{"fhn", "r2_final", .976, .950, 20},
 		{"lorenz", "accuracy", .926, .535, 16},
 		{"maze", "ratio_to_static/10", .0465, .0561, 3},
 		{"modes", "accuracy", .989, .986, 17},
