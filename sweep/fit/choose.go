@@ -220,18 +220,22 @@ type reportOf struct{ trial, prefix int }
 func (v *validation) level(list []Tried) error {
 	starts, prefix := map[float64]bool{}, 0
 	for _, t := range list {
+		if !math.IsNaN(t.Score) {
+			starts[sweep.NewEstimate(t.trial.Values(metricStarts, t.trial.Reached())).Mean] = true
+		}
+	}
+	if len(starts) < 2 {
+		return nil
+	}
+	for _, t := range list {
 		if math.IsNaN(t.Score) {
 			continue
 		}
-		starts[sweep.NewEstimate(t.trial.Values(metricStarts, t.trial.Reached())).Mean] = true
-		_, own, err := v.open(t)
+		own, err := v.seen(t)
 		if err != nil {
 			return err
 		}
 		prefix = max(prefix, own)
-	}
-	if len(starts) < 2 {
-		return nil
 	}
 	scores := make([]float64, len(list))
 	for i, t := range list {
@@ -261,12 +265,13 @@ func (v *validation) question(prefix int) eval.Question {
 	}
 }
 
-// open opens the run of a candidate, and says how many steps it sees before a prediction.
-func (v *validation) open(t Tried) (run *trained.Run, prefix int, err error) {
-	if run, err = v.f.openRun(v.f.runOf(t.trial, 1)); err == nil {
-		prefix, err = run.Seen(v.question(0))
+// seen is how many steps a candidate sees before a prediction.
+func (v *validation) seen(t Tried) (int, error) {
+	run, err := v.f.openRun(v.f.runOf(t.trial, 1))
+	if err != nil {
+		return 0, err
 	}
-	return run, prefix, err
+	return run.Seen(v.question(0))
 }
 
 // report tests a candidate on the validation part, if that was not done before. It returns eval.ErrOptions where the
@@ -276,7 +281,7 @@ func (v *validation) report(t Tried, prefix int) (eval.RecordedReport, error) {
 	if r, ok := v.reports[key]; ok {
 		return r, nil
 	}
-	run, _, err := v.open(t)
+	run, err := v.f.openRun(v.f.runOf(t.trial, 1))
 	if err != nil {
 		return eval.RecordedReport{}, err
 	}
@@ -294,7 +299,7 @@ func (v *validation) compare(a, b Tried) (eval.Estimate, error) {
 	scores := eval.Estimate{Value: a.Score / b.Score, SE: math.NaN()}
 	prefix := v.prefix
 	for _, t := range []Tried{a, b} {
-		_, own, err := v.open(t)
+		own, err := v.seen(t)
 		if err != nil {
 			return scores, err
 		}

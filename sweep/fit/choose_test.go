@@ -117,7 +117,7 @@ func TestFit_ScoresFromTheSameStarts(t *testing.T) {
 	}
 	least, most := length, 0
 	for _, c := range list {
-		_, seen, err := v.open(c)
+		seen, err := v.seen(c)
 		if err != nil {
 			t.Fatal(err)
 		}
