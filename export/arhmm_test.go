@@ -78,13 +78,10 @@ func TestPython_ARHMM(t *testing.T) {
 	m, f, b := fitted(t)
 	dir := write(t, m, NPZ)
 	for what, missing := range map[string][]int{ // values, two at a step
-		"none":                      nil,
-		"one of a step":             {41},
-		"three steps":               {60, 61, 62, 63, 64, 65},
-		"a channel every other one": {21, 25, 29, 33, 37, 41},
-		"at the beginning":          {0, 3},
-		"at the end":                {155, 156, 157, 158, 159},
-		"all over":                  {2, 3, 5, 30, 90, 93, 94, 120, 121, 122, 140, 143, 151, 153, 159},
+		"none":        nil,
+		"three steps": {60, 61, 62, 63, 64, 65},
+		"at the end":  {155, 156, 157, 158, 159},
+		"all over":    {0, 3, 5, 21, 25, 29, 33, 90, 93, 94, 120, 121, 122, 140, 143, 151, 153, 159},
 	} {
 		t.Run(what, func(t *testing.T) { arhmmAgrees(t, name, dir, f, hidden(b, missing)) })
 	}
@@ -120,7 +117,7 @@ func arhmmAgrees(t *testing.T, name, dir string, f model.Forecaster, b model.Bat
 	t.Helper()
 	var filtering model.Filtering
 	f.(model.Filterer).Filter(&filtering, b, rng.Stream{})
-	const horizon, samples = 4, 4000
+	const horizon, samples = 4, 2000
 	q := model.Query{
 		Prefix: b, Horizon: horizon, Samples: samples, Controls: []float32{1, -1, 0.5, 0},
 		Noise: rng.New(1, rng.Evaluation).At(0, 0, 0),
