@@ -113,6 +113,13 @@ func inData(b model.Batch) [][]*float64 {
 	return list
 }
 
+func controlsInData(u []float32) (list []float32) {
+	for _, v := range u {
+		list = append(list, v*4+1)
+	}
+	return list
+}
+
 func arhmmAgrees(t *testing.T, name, dir string, f model.Forecaster, b model.Batch) {
 	t.Helper()
 	var filtering model.Filtering
@@ -124,15 +131,10 @@ func arhmmAgrees(t *testing.T, name, dir string, f model.Forecaster, b model.Bat
 	}
 	var forecast model.Forecast
 	f.Forecast(&forecast, q)
-	var controls, plan []float32
-	for _, v := range b.Controls {
-		controls = append(controls, v*4+1)
-	}
-	for _, v := range q.Controls {
-		plan = append(plan, v*4+1)
-	}
-	got := run(t, map[string]any{"x": inData(b), "u": rows(controls, b.T), "plan": rows(plan, horizon)}, name,
-		"-c", arhmmProgram, dir)
+	got := run(t, map[string]any{
+		"x": inData(b), "u": rows(controlsInData(b.Controls), b.T),
+		"plan": rows(controlsInData(q.Controls), horizon),
+	}, name, "-c", arhmmProgram, dir)
 	for i, v := range flat(got["filtered"])[2*2:] {
 		if want := float64(filtering.Switches[4+i]); math.Abs(v-want) > 1e-3 {
 			t.Fatalf("filtered value %d is %v, want %v", i, v, want)

@@ -255,10 +255,6 @@ func loads(t *testing.T, name string, change func(s *slds.Settings)) {
 	for i, v := range x {
 		seen = append(seen, []float32{v*10 + 100, v*0.5 - 2}[i%2])
 	}
-	var controls []float32
-	for _, v := range u {
-		controls = append(controls, v*4+1)
-	}
 	program := `import json, sys, numpy as np, switchyard
 given = json.load(sys.stdin)
 m = switchyard.load(sys.argv[1])
@@ -269,7 +265,7 @@ for t in range(1, len(x)):
 json.dump({"mean": [s["mean"].tolist()], "path": m.predict(s, np.array([[1.0], [5.0], [9.0]])).tolist(),
            "sampled": [[float(v) for v in m.sample(s, horizon=2, paths=4, seed=1).shape]]}, sys.stdout)`
 	for _, format := range []Format{NPZ, Safetensors} {
-		got := run(t, map[string]any{"x": rows(seen, 5), "u": rows(controls, 5)}, name, "-c", program, write(t, m, format))
+		got := run(t, map[string]any{"x": rows(seen, 5), "u": rows(controlsInData(u), 5)}, name, "-c", program, write(t, m, format))
 		near(t, "the filtered state", flat(got["mean"]), filtered)
 		near(t, "the prediction", flat(got["path"]), path)
 		near(t, "the shape of samples", flat(got["sampled"]), []float32{4, 2, 2})

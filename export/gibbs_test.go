@@ -2,7 +2,6 @@ package export
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
@@ -33,10 +32,7 @@ func sampled(t *testing.T, s *gibbs.Settings) (Model, model.Forecaster, model.Ba
 		x, v = x+turn*v, v-turn*x+0.2*float64(b.Controls[i])+0.05*noise.Normal()
 		b.Observations[2*i], b.Observations[2*i+1] = float32(x), float32(v)
 	}
-	b.Seen = slices.Repeat([]float32{1}, 2*b.T)
-	for _, i := range []int{41, 80, 81, 118} {
-		b.Seen[i], b.Observations[i] = 0, 0
-	}
+	b = hidden(b, []int{41, 80, 81, 118})
 	m := made.(*gibbs.Model)
 	var states [][]float64
 	for index := range s.Chains {
@@ -87,12 +83,6 @@ func TestPython_Samplers(t *testing.T) {
 		var forecast model.Forecast
 		f.Forecast(&forecast, q)
 		unit, offset := []float64{10, 0.5}, []float64{100, -2}
-		back := func(u []float32) (list []float32) {
-			for _, v := range u {
-				list = append(list, v*4+1)
-			}
-			return list
-		}
 		program := `import json, sys, numpy as np, trslds
 given = json.load(sys.stdin)
 m = trslds.load(sys.argv[1], "a")
@@ -101,7 +91,10 @@ mean, sd, weights = m.filter(x, given["u"])
 paths = m.sample(x, given["u"], given["plan"], paths=300, seed=1)
 json.dump({"mean": mean.tolist(), "sd": sd.tolist(), "weights": weights.tolist(), "spread": paths.std(0).tolist(),
            "forecast": m.forecast(x, given["u"], given["plan"], paths=300).tolist()}, sys.stdout)`
-		got := run(t, map[string]any{"x": inData(b), "u": rows(back(b.Controls), b.T), "plan": rows(back(q.Controls), horizon)}, name,
+		got := run(t, map[string]any{
+			"x": inData(b), "u": rows(controlsInData(b.Controls), b.T),
+			"plan": rows(controlsInData(q.Controls), horizon),
+		}, name,
 			"-c", program, write(t, m, NPZ))
 		for what, want := range map[string][]float32{"mean": filtering.Mean, "sd": filtering.SD, "weights": filtering.Switches} {
 			for i, v := range flat(got[what]) {

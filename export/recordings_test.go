@@ -95,11 +95,7 @@ func TestPython_ScalesOfRecordings(t *testing.T) {
 	equal := func(what string, got map[string][][]float64) {
 		t.Helper()
 		for _, part := range []string{"mean", "path", "drawn"} {
-			var list []float32
-			for _, v := range flat(want[part]) {
-				list = append(list, float32(v))
-			}
-			near(t, what+": "+part, flat(got[part]), list)
+			near(t, what+": "+part, flat(got[part]), narrow(flat(want[part])))
 		}
 	}
 	equal("recording a", run(t, given, name, "-c", recorded, folder, "a"))
