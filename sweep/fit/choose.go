@@ -109,7 +109,7 @@ type tie struct {
 // refutes it if a simple rule, or the best autoregression, is better there by more than the margin: then this one is
 // chosen.
 func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
-	v := validation{f: f, threads: threads, reports: map[reportOf]eval.RecordedReport{}}
+	v := newValidation(f, threads)
 	if err := v.level(list); err != nil {
 		return nil, err
 	}
@@ -209,8 +209,13 @@ func (f *Fit) unknowns(c Candidate) float64 {
 type validation struct {
 	f       *Fit
 	threads int
-	prefix  int // steps that all candidates see before a prediction; 0: each pair of them as many as both need
+	prefix  int         // steps that all candidates see before a prediction; 0: each pair of them as many as both need
+	sees    map[int]int // by trial: steps that its candidate sees
 	reports map[reportOf]eval.RecordedReport
+}
+
+func newValidation(f *Fit, threads int) *validation {
+	return &validation{f: f, threads: threads, sees: map[int]int{}, reports: map[reportOf]eval.RecordedReport{}}
 }
 
 type reportOf struct{ trial, prefix int }
@@ -267,11 +272,18 @@ func (v *validation) question(prefix int) eval.Question {
 
 // seen is how many steps a candidate sees before a prediction.
 func (v *validation) seen(t Tried) (int, error) {
+	if n, ok := v.sees[t.trial.ID]; ok {
+		return n, nil
+	}
 	run, err := v.f.openRun(v.f.runOf(t.trial, 1))
 	if err != nil {
 		return 0, err
 	}
-	return run.Seen(v.question(0))
+	n, err := run.Seen(v.question(0))
+	if err == nil {
+		v.sees[t.trial.ID] = n
+	}
+	return n, err
 }
 
 // report tests a candidate on the validation part, if that was not done before. It returns eval.ErrOptions where the

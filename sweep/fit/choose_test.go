@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/rng"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -111,7 +110,7 @@ func TestFit_ScoresFromTheSameStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, v := tried(state), validation{f: f, threads: 1, reports: map[reportOf]eval.RecordedReport{}}
+	list, v := tried(state), newValidation(f, 1)
 	if err := v.level(list); err != nil {
 		t.Fatal(err)
 	}
