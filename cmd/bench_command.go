@@ -188,40 +188,55 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 }
 
 func (a *app) benchServeCommand() *cobra.Command {
-	var clients, cores int
-	var duration time.Duration
+	var load bench.ServingLoad
 	c := &cobra.Command{
 		Use:   "serve NAME",
 		Short: "Measure filter steps of a served model over HTTP under load",
 		Long: `Serve the model of a run on a loopback address while clients send observations, one per
-request, each as soon as the previous one is answered; then filter without HTTP. Server
+request, each as soon as the previous one is answered; then filter without HTTP. A client
+that is refused because too many requests are in progress waits as long as the service
+asks. --forecasts adds clients that ask for large forecasts, one after the other. Server
 and clients share the cores. Other work on the machine shows in the tail of the times.`,
-		Example: "  " + a.invoked + " bench serve maze-1 --clients 1 --duration 1m --cores 1",
-		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
+		Example: "  " + a.invoked + " bench serve maze-1 --clients 1 --duration 1m --cores 1\n" +
+			"  " + a.invoked + " bench serve maze-1 --clients 16 --forecasts 1 --duration 20s --cores 2",
+		Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if clients < 1 || duration <= 0 || cores < 1 {
-				return config.Usagef("--clients %d --duration %v --cores %d: they are positive", clients, duration, cores)
+			if load.Clients < 1 || load.Duration <= 0 || load.Cores < 1 || load.Forecasts < 0 {
+				return config.Usagef("--clients %d --duration %v --cores %d --forecasts %d: they are positive, --forecasts may be 0",
+					load.Clients, load.Duration, load.Cores, load.Forecasts)
 			}
 			r, err := bench.MeasureServing(func() (*trained.Run, error) {
 				return a.open(args[0], trained.Best)
-			}, clients, cores, duration)
+			}, load)
 			if err != nil {
 				return err
 			}
 			if a.asJSON {
 				return a.printJSON(r)
 			}
-			return a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s requests, %s a second\nround trip  p50 %s, "+
-				"p99 %s, p99.9 %s, longest %s\nstep alone  p50 %s, p99 %s\n",
-				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds, terminal.Group(r.Requests),
-				terminal.Digits(r.PerSecond),
-				milliseconds(r.P50), milliseconds(r.P99), milliseconds(r.P999), milliseconds(r.Longest),
-				milliseconds(r.ComputeSeconds), milliseconds(r.ComputeP99))
+			if err := a.printf("filter steps of %s over HTTP, %s on %s, %.0f s: %s answered, %s a second\n",
+				r.Run, terminal.Count(r.Clients, "client"), terminal.Count(r.Cores, "core"), r.Seconds,
+				terminal.Group(r.Filtered.Count), terminal.Digits(r.PerSecond)); err != nil {
+				return err
+			}
+			t := terminal.NewTable("", "answers", "p50", "p99", "p99.9", "longest")
+			for _, row := range []struct {
+				name string
+				took bench.Latency
+			}{{"filtered", r.Filtered}, {"refused", r.Refused}, {"forecast", r.Forecasts}, {"step alone", r.Step}} {
+				if l := row.took; l.Count > 0 {
+					t.Row(row.name, terminal.Group(l.Count), milliseconds(l.P50), milliseconds(l.P99), milliseconds(l.P999),
+						milliseconds(l.Longest))
+				}
+			}
+			_, err = t.WriteTo(a.out)
+			return err
 		},
 	}
-	c.Flags().IntVar(&clients, "clients", 1, "number of clients")
-	c.Flags().IntVar(&cores, "cores", 1, "cores that this process uses")
-	c.Flags().DurationVar(&duration, "duration", time.Minute, "length of the measurement")
+	c.Flags().IntVar(&load.Clients, "clients", 1, "number of clients")
+	c.Flags().IntVar(&load.Forecasts, "forecasts", 0, "number of clients that ask for large forecasts")
+	c.Flags().IntVar(&load.Cores, "cores", 1, "cores that this process uses")
+	c.Flags().DurationVar(&load.Duration, "duration", time.Minute, "length of the measurement")
 	a.jsonFlag(c)
 	return c
 }

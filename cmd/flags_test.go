@@ -46,7 +46,7 @@ var flagLines = []string{
 	"segment own --part test --seed 3 --checkpoint last",
 	"smooth own --part test --seed 3 --checkpoint last",
 	"export own --checkpoint last --out OUT/export",
-	"bench serve own --duration 50ms --clients 2 --cores 1",
+	"bench serve own --duration 50ms --clients 2 --forecasts 1 --cores 1",
 	"data info TABLE READ --transform speed=diff",
 	"fit TABLE READ --transform speed=diff --dry-run --name table",
 	"fit DATA --controls-after --limit 100000000 --dt 0.1 --dry-run --name several",

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/switchyard-ml/switchyard/internal/admission"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -107,6 +108,10 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, answer func(body 
 
 // enter takes bytes from the budget of the requests that are read, or returns why there is no room.
 func (s *Service) enter(bytes int64) (leave func(), err error) {
+	if s.pressure.refuses() {
+		s.metrics.refused.Add(1)
+		return nil, fmt.Errorf("%w: they wait for the processor", ErrBusy)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reading >= s.limits.Waiting || s.readBytes+bytes > s.limits.Memory/4 {
@@ -136,6 +141,10 @@ func (s *Service) answer(w http.ResponseWriter, status int, y any, err error) {
 	}
 	if err != nil {
 		s.metrics.failed.Add(1)
+		if errors.Is(err, ErrBusy) {
+			// Seconds. Those who are refused together should not come back together.
+			w.Header().Set("Retry-After", strconv.FormatInt(1+s.metrics.refused.Load()%3, 10))
+		}
 		refuse(w, Status(err), err.Error())
 		return
 	}

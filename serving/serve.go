@@ -48,7 +48,8 @@ func Serve(ctx context.Context, run *trained.Run, o Options) error {
 	var carriers []func() error
 	if l != nil {
 		o.Log.Info("the model is served", "run", run.Info().Name, "address", l.Addr())
-		carriers = append(carriers, func() error { return s.overHTTP(ctx, l, o) })
+		carriers = append(carriers, func() error { return s.overHTTP(ctx, l, o) },
+			func() error { return s.pressure.watch(ctx) })
 	}
 	if o.NATS != nil {
 		carriers = append(carriers, func() error { return s.overNATS(ctx, o.NATS) })
@@ -100,7 +101,8 @@ func (s *Service) overHTTP(ctx context.Context, l net.Listener, o Options) error
 	server := &http.Server{
 		Handler: s.Handler(o.Token), ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
 		WriteTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
-		ErrorLog: o.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
+		ConnState: s.pressure.counts,
+		ErrorLog:  o.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
 	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()

@@ -23,6 +23,8 @@ type Service struct {
 	log     hclog.Logger
 	metrics Metrics
 
+	pressure pressure
+
 	mu        sync.Mutex
 	changed   sync.Cond // of the machine, or that the service closes
 	machine   *machine
@@ -54,6 +56,7 @@ func newService(model computer, z sizes, about Description, limits Limits, log h
 	s := &Service{
 		model: model, about: about, limits: limits, sizes: z, log: log, machine: newMachine(limits, z),
 		running: map[*request]time.Time{}, done: make(chan struct{}),
+		pressure: pressure{few: int64(limits.Waiting), target: canaryTarget},
 	}
 	s.changed.L = &s.mu
 	s.metrics.init()

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,33 +19,58 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// Serving is how fast a served model answers.
-type Serving struct {
-	Run            string  `json:"run"`
-	Clients        int     `json:"clients"`
-	Cores          int     `json:"cores"`
-	Seconds        float64 `json:"seconds"`
-	Requests       int     `json:"requests"`
-	PerSecond      float64 `json:"requests_per_second"`
-	P50            float64 `json:"p50_seconds"`
-	P99            float64 `json:"p99_seconds"`
-	P999           float64 `json:"p999_seconds"`
-	Longest        float64 `json:"longest_seconds"`
-	ComputeP99     float64 `json:"compute_p99_seconds"` // of a filter step alone, without HTTP
-	ComputeSeconds float64 `json:"compute_p50_seconds"`
+// ServingLoad is how a served model is put under load.
+type ServingLoad struct {
+	Clients   int // each sends an observation as soon as it has the answer to the last
+	Forecasts int // clients that ask for large forecasts, one after the other
+	Cores     int
+	Duration  time.Duration
 }
 
-// MeasureServing serves a run on a loopback address to so many clients, each of which sends an observation as soon as
-// it has the answer to the last. Then it filters without HTTP, where the family has steps. open opens the run.
-func MeasureServing(open func() (*trained.Run, error), clients, cores int, duration time.Duration) (Serving, error) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	r := Serving{Clients: clients, Cores: cores}
+// Latency is how long answers took.
+type Latency struct {
+	Count   int     `json:"count"`
+	P50     float64 `json:"p50_seconds"`
+	P99     float64 `json:"p99_seconds"`
+	P999    float64 `json:"p999_seconds"`
+	Longest float64 `json:"longest_seconds"`
+}
+
+// latency sorts times.
+func latency(times []float64) Latency {
+	if len(times) == 0 {
+		return Latency{}
+	}
+	slices.Sort(times)
+	at := func(share float64) float64 { return times[min(int(share*float64(len(times))), len(times)-1)] }
+	return Latency{Count: len(times), P50: at(0.5), P99: at(0.99), P999: at(0.999), Longest: at(1)}
+}
+
+// Serving is how fast a served model answers.
+type Serving struct {
+	Run       string  `json:"run"`
+	Clients   int     `json:"clients"`
+	Cores     int     `json:"cores"`
+	Seconds   float64 `json:"seconds"`
+	PerSecond float64 `json:"filtered_per_second"`
+	Filtered  Latency `json:"filtered"`  // answers to observations
+	Refused   Latency `json:"refused"`   // answers that the service is busy
+	Forecasts Latency `json:"forecasts"` // of 1,000 steps
+	Step      Latency `json:"step"`      // a filter step alone, without HTTP
+}
+
+// MeasureServing serves a run on a loopback address under a load, which grows during the first tenth of the time. Then
+// it filters without HTTP, where the family has steps. A client that is refused waits as long as the service asks. open
+// opens the run.
+func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Serving, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(load.Cores))
+	r := Serving{Clients: load.Clients, Cores: load.Cores}
 	run, err := open()
 	if err != nil {
 		return r, err
 	}
 	r.Run = run.Info().Name
-	nx, nu, err := run.Dims()
+	sizes, _, err := run.Sizes()
 	if err != nil {
 		return r, err
 	}
@@ -56,80 +82,153 @@ func MeasureServing(open func() (*trained.Run, error), clients, cores int, durat
 	defer cancel()
 	served := make(chan error, 1)
 	go func() { served <- serving.Serve(ctx, run, serving.Options{Listener: l}) }()
-	var mu sync.Mutex
-	var times []float64
-	var failed error
-	var wg sync.WaitGroup
-	began := time.Now()
-	for i := range clients {
-		wg.Go(func() {
-			own, err := oneClient("http://"+l.Addr().String()+"/v1/filter", fmt.Sprint("client-", i), nx, nu,
-				began.Add(duration))
-			mu.Lock()
-			defer mu.Unlock()
-			times = append(times, own...)
-			if err != nil {
-				failed = err
-			}
-		})
-	}
-	wg.Wait()
-	r.Seconds, r.Requests = time.Since(began).Seconds(), len(times)
-	r.PerSecond = float64(r.Requests) / r.Seconds
-	slices.Sort(times)
-	at := func(share float64) float64 {
-		if len(times) == 0 {
-			return 0
-		}
-		return times[min(int(share*float64(len(times))), len(times)-1)]
-	}
-	r.P50, r.P99, r.P999, r.Longest = at(0.5), at(0.99), at(0.999), at(1)
+	failed := r.clients(load, "http://"+l.Addr().String(), sizes.NX, sizes.NU)
 	cancel()
-	if err := <-served; failed == nil {
-		failed = err
-	}
-	if failed != nil {
-		return r, failed
+	if err := errors.Join(failed, <-served); err != nil {
+		return r, err
 	}
 	if run, err = open(); err != nil {
 		return r, err
 	}
-	return r, r.filterSteps(run, nx, nu)
+	return r, r.filterSteps(run, sizes.NX, sizes.NU)
 }
 
-// oneClient sends observations until the end and returns the times of the answers.
-func oneClient(url, name string, nx, nu int, end time.Time) ([]float64, error) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
-	q := serving.FilterRequest{Client: name, Observations: [][]serving.Number{make([]serving.Number, nx)}}
-	if nu > 0 {
-		q.Controls = [][]float64{make([]float64, nu)}
-	}
-	var times []float64
-	for n := 0; time.Now().Before(end); n++ {
-		for i := range nx {
-			q.Observations[0][i] = serving.Number(float64((7*n+3*i)%13)/13 - 0.5)
+// clients runs all clients until the end of the measurement.
+func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
+	began := time.Now()
+	var list []*servedClient
+	for i := range load.Clients + load.Forecasts {
+		c := &servedClient{url: url, nx: nx, nu: nu, end: began.Add(load.Duration)}
+		c.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+		c.name, c.next = fmt.Sprint("client-", i), c.observation
+		if i >= load.Clients {
+			c.next = c.forecast
 		}
+		list = append(list, c)
+	}
+	var wg sync.WaitGroup
+	for i, c := range list {
+		time.Sleep(time.Until(began.Add(load.Duration / 10 * time.Duration(i) / time.Duration(len(list)))))
+		wg.Go(func() { c.err = c.run() })
+	}
+	wg.Wait()
+	r.Seconds = time.Since(began).Seconds()
+	var filtered, forecasts, refused []float64
+	var err error
+	for i, c := range list {
+		refused = append(refused, c.refused...)
+		if i < load.Clients {
+			filtered = append(filtered, c.answered...)
+		} else {
+			forecasts = append(forecasts, c.answered...)
+		}
+		err = errors.Join(err, c.err)
+	}
+	r.Filtered, r.Forecasts, r.Refused = latency(filtered), latency(forecasts), latency(refused)
+	r.PerSecond = float64(len(filtered)) / r.Seconds
+	return err
+}
+
+// A servedClient asks a served model until the end.
+type servedClient struct {
+	http              *http.Client
+	url, name         string
+	nx, nu            int
+	end               time.Time
+	next              func(n int) (path string, request any)
+	answered, refused []float64 // seconds
+	err               error
+}
+
+// uncounted is how many first answers of a client are left out: they connect, and infer a first state.
+const uncounted = 16
+
+func (c *servedClient) run() error {
+	defer c.http.CloseIdleConnections()
+	for n := 0; time.Now().Before(c.end); {
+		path, q := c.next(n)
 		body, err := json.Marshal(q)
 		if err != nil {
-			return times, err
+			return err
 		}
 		began := time.Now()
-		answer, err := client.Post(url, "application/json", bytes.NewReader(body))
-		if err != nil {
-			return times, fmt.Errorf("send an observation: %w", err)
+		wait, err := c.ask(path, body)
+		took := time.Since(began).Seconds()
+		switch {
+		case err != nil:
+			return err
+		case wait > 0:
+			c.refused = append(c.refused, took)
+			time.Sleep(min(wait, time.Until(c.end)))
+			continue
+		case n >= uncounted || path != filterPath:
+			c.answered = append(c.answered, took)
 		}
-		text, err := io.ReadAll(answer.Body)
-		if closed := answer.Body.Close(); err == nil {
-			err = closed
-		}
-		if err != nil || answer.StatusCode != http.StatusOK {
-			return times, fmt.Errorf("the service answers %s: %s (%w)", answer.Status, text, err)
-		}
-		if n > 16 { // the first ones infer the first state, and warm up
-			times = append(times, time.Since(began).Seconds())
-		}
+		n++
 	}
-	return times, nil
+	return nil
+}
+
+// ask returns how long to wait before the request may be sent again, 0 if it was answered.
+func (c *servedClient) ask(path string, body []byte) (time.Duration, error) {
+	answer, err := c.http.Post(c.url+path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return 0, fmt.Errorf("send an observation: %w", err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if closed := answer.Body.Close(); err == nil {
+		err = closed
+	}
+	seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // 0: none
+	switch {
+	case err == nil && answer.StatusCode == http.StatusOK:
+		return 0, nil
+	case err == nil && answer.StatusCode == http.StatusServiceUnavailable && seconds > 0:
+		return time.Duration(seconds) * time.Second, nil
+	}
+	return 0, fmt.Errorf("the service answers %s: %s (%w)", answer.Status, text, err)
+}
+
+const filterPath = "/v1/filter"
+
+// observation is the n-th of the client.
+func (c *servedClient) observation(n int) (string, any) {
+	q := serving.FilterRequest{Client: c.name, Observations: [][]serving.Number{make([]serving.Number, c.nx)}}
+	if c.nu > 0 {
+		q.Controls = [][]float64{make([]float64, c.nu)}
+	}
+	fill(q.Observations[0], n)
+	return filterPath, q
+}
+
+// forecast is a large one, from a few observations: close to the most work that the service does for a request.
+func (c *servedClient) forecast(int) (string, any) {
+	q := serving.ForecastRequest{Horizon: 1000, Quantiles: []float64{0.1, 0.5, 0.9}}
+	work := q.Horizon * max(c.nx, 1) * (1 + len(q.Quantiles))
+	q.Samples = max(1, min(int(serving.DefaultLimits().Work)/work, 1000))
+	for n := range 8 {
+		q.Observations = append(q.Observations, make([]serving.Number, c.nx))
+		fill(q.Observations[n], n)
+	}
+	if c.nu > 0 {
+		q.PastControls, q.Controls = zeros(8, c.nu), zeros(q.Horizon, c.nu)
+	}
+	return "/v1/forecast", q
+}
+
+// fill writes the n-th of the observations that are sent.
+func fill[T ~float64](x []T, n int) {
+	for i := range x {
+		x[i] = T(float64((7*n+3*i)%13)/13 - 0.5)
+	}
+}
+
+func zeros(rows, width int) [][]float64 {
+	list := make([][]float64, rows)
+	for i := range list {
+		list[i] = make([]float64, width)
+	}
+	return list
 }
 
 // filterSteps measures filter steps without HTTP, where the family has them.
@@ -145,9 +244,7 @@ func (r *Serving) filterSteps(run *trained.Run, nx, nu int) error {
 	next := trained.Observation{Values: make([]float64, nx), Controls: make([]float64, nu)}
 	var times []float64
 	for n := range 5000 {
-		for i := range nx {
-			next.Values[i] = float64((7*n+3*i)%13)/13 - 0.5
-		}
+		fill(next.Values, n)
 		began := time.Now()
 		if err := online.Step([]*trained.State{state}, []trained.Observation{next}); err != nil {
 			return err
@@ -156,7 +253,6 @@ func (r *Serving) filterSteps(run *trained.Run, nx, nu int) error {
 			times = append(times, time.Since(began).Seconds())
 		}
 	}
-	slices.Sort(times)
-	r.ComputeSeconds, r.ComputeP99 = times[len(times)/2], times[len(times)*99/100]
+	r.Step = latency(times)
 	return nil
 }
