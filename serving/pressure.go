@@ -12,9 +12,9 @@ import (
 
 // pressure says which share of the requests is refused because they wait for a core. With more connections than the
 // cores can answer, requests queue in the kernel and for a core before the service sees them, where no limit on
-// requests in progress counts them. A canary queues there with them: a byte that goes through a pipe, from one
-// goroutine to another. While bytes are late the share grows, else it falls: slower, since whoever is refused comes back
-// later. Few connections cannot make a long queue: if bytes are late then, something else keeps the cores busy.
+// requests in progress counts them. A canary queues there, too: a byte that goes through a pipe from one goroutine to
+// another. While bytes are late the share grows, else it falls: slower, since whoever is refused comes back later. Few
+// connections cannot make a long queue: if bytes are late then, something else keeps the cores busy.
 type pressure struct {
 	few         int64         // connections, of which no request is refused
 	target      time.Duration // within which a byte is in time

@@ -55,7 +55,7 @@ type Serving struct {
 	PerSecond float64 `json:"filtered_per_second"`
 	Filtered  Latency `json:"filtered"`  // answers to observations
 	Refused   Latency `json:"refused"`   // answers that the service is busy
-	Forecasts Latency `json:"forecasts"` // of 1,000 steps
+	Forecasts Latency `json:"forecasts"` // of 100 steps and up to 4,096 paths
 	Step      Latency `json:"step"`      // a filter step alone, without HTTP
 }
 
@@ -186,7 +186,10 @@ func (c *servedClient) ask(path string, body []byte) (time.Duration, error) {
 	case err == nil && answer.StatusCode == http.StatusServiceUnavailable && seconds > 0:
 		return time.Duration(seconds) * time.Second, nil
 	}
-	return 0, fmt.Errorf("the service answers %s: %s (%w)", answer.Status, text, err)
+	if err != nil {
+		return 0, fmt.Errorf("read the answer: %w", err)
+	}
+	return 0, fmt.Errorf("the service answers %s: %s", answer.Status, bytes.TrimSpace(text))
 }
 
 const filterPath = "/v1/filter"
@@ -203,9 +206,10 @@ func (c *servedClient) observation(n int) (string, any) {
 
 // forecast is a large one, from a few observations: close to the most work that the service does for a request.
 func (c *servedClient) forecast(int) (string, any) {
-	q := serving.ForecastRequest{Horizon: 1000, Quantiles: []float64{0.1, 0.5, 0.9}}
+	limits := serving.DefaultLimits()
+	q := serving.ForecastRequest{Horizon: 100, Quantiles: []float64{0.1, 0.5, 0.9}}
 	work := q.Horizon * max(c.nx, 1) * (1 + len(q.Quantiles))
-	q.Samples = max(1, min(int(serving.DefaultLimits().Work)/work, 1000))
+	q.Samples = max(1, min(int(limits.Work)/work, limits.Paths))
 	for n := range 8 {
 		q.Observations = append(q.Observations, make([]serving.Number, c.nx))
 		fill(q.Observations[n], n)
