@@ -92,30 +92,52 @@ func (r *mixMeanRecord) backward(t *Tape) {
 	}
 }
 
-// outerVJP adds the gradients of w and x, given that of their outer product.
+// outerVJP adds the gradients of w and x, given that of their outer product. Four weights at a time are four sums that
+// do not wait for each other.
 func outerVJP(outer, w, x Tensor) {
 	n := x.Cols
+	var unused []float32 // takes the gradient of an x that needs none
+	if x.Grad == nil {
+		unused = make([]float32, n)
+	}
 	for row := range w.Rows {
-		xr, wr, dw := x.row(row), w.row(row), w.gradRow(row)
-		for i := range wr {
-			o := outer.row(row)[i*n:][:len(xr)]
+		xr, wr, dw, dx := x.row(row), w.row(row), w.gradRow(row), unused
+		if x.Grad != nil {
+			dx = x.gradRow(row)
+		}
+		o, i := outer.row(row), 0
+		for ; i+4 <= len(wr); i += 4 {
+			outerVJP4((*[4]float32)(dw[i:]), dx, (*[4]float32)(wr[i:]), xr, o[i*n:])
+		}
+		for ; i < len(wr); i++ {
 			var dot float32
-			for j, g := range o {
+			for j, g := range o[i*n:][:n] {
 				dot += float32(g * xr[j])
+				dx[j] += float32(wr[i] * g)
 			}
 			dw[i] += dot
 		}
-		if x.Grad == nil {
-			continue
-		}
-		dx := x.gradRow(row)
-		for i, wi := range wr {
-			o := outer.row(row)[i*n:][:len(dx)]
-			for j, g := range o {
-				dx[j] += float32(wi * g)
-			}
-		}
 	}
+}
+
+// outerVJP4 adds the gradients of four weights and of x, given those of four rows of their outer product.
+func outerVJP4(dw *[4]float32, dx []float32, w *[4]float32, x, outer []float32) {
+	n := len(x)
+	dx, a, b, c, d := dx[:n], outer[:n], outer[n:][:n], outer[2*n:][:n], outer[3*n:][:n]
+	wa, wb, wc, wd := w[0], w[1], w[2], w[3]
+	var dotA, dotB, dotC, dotD float32
+	for j, v := range x {
+		ga, gb, gc, gd := a[j], b[j], c[j], d[j]
+		dotA += float32(ga * v)
+		dotB += float32(gb * v)
+		dotC += float32(gc * v)
+		dotD += float32(gd * v)
+		dx[j] = dx[j] + float32(wa*ga) + float32(wb*gb) + float32(wc*gc) + float32(wd*gd)
+	}
+	dw[0] += dotA
+	dw[1] += dotB
+	dw[2] += dotC
+	dw[3] += dotD
 }
 
 type mixGroupRecord struct {
