@@ -17,8 +17,8 @@ func usual() []Usual {
 		{"fhn", "r2_final", .976, .950, 20},
 		{"lorenz", "accuracy", .926, .535, 16},
 		{"maze", "ratio_to_static/10", .0465, .0561, 3},
-		{"modes", "accuracy", .989, .986, 17},
-		{"nascar", "accuracy", 1, .9997, 16},
+		{"modes", "accuracy", .989, .988, 20},
+		{"nascar", "accuracy", 1, .9997, 20},
 		{"reacher", "ratio_to_static/10", .0078, .0110, 20},
 		{"sticky", "accuracy", .998, .996, 20},
 	}
