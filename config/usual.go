@@ -15,7 +15,7 @@ func usual() []Usual {
 	return []Usual{
 		{"bounce", "accuracy", 1, .999, 20},
 		{"fhn", "r2_final", .976, .950, 20},
-		{"lorenz", "accuracy", .926, .535, 16},
+		{"lorenz", "accuracy", .914, .903, 20},
 		{"maze", "ratio_to_static/10", .0465, .0561, 3},
 		{"modes", "accuracy", .989, .988, 20},
 		{"nascar", "accuracy", 1, .9997, 20},
