@@ -2,4 +2,7 @@
 // with a state for each client, and forecasts. Requests that wait at the same time are computed together. They come
 // over HTTP, as JSON, and over NATS as a micro service that the standard tools find: the same requests and answers on
 // the subjects switchyard.model.RUN.filter, .forecast and .forget. The package does not know how a model was trained.
+//
+// What is refused: requests larger than Limits; what would exceed the memory, the work or the requests in progress
+// (machine.go); and requests that would wait for a core (pressure.go).
 package serving

@@ -110,6 +110,7 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, answer func(body 
 func (s *Service) enter(bytes int64) (leave func(), err error) {
 	if s.pressure.refuses() {
 		s.metrics.refused.Add(1)
+		s.metrics.late.Add(1)
 		return nil, fmt.Errorf("%w: they wait for the processor", ErrBusy)
 	}
 	s.mu.Lock()

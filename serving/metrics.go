@@ -14,6 +14,7 @@ var bounds = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 1
 type counters struct {
 	steps, forecasts, refused, failed atomic.Int64
 	clients, bytes, under             atomic.Int64
+	late                              atomic.Int64 // of those refused
 }
 
 // Metrics count what a service does.
@@ -49,6 +50,7 @@ func (m *Metrics) write(w io.Writer, l Limits) {
 	one("forecasts_total", "counter", "Forecasts that were made.", m.forecasts.Load())
 	one("refused_total", "counter", "Requests that were refused because there was no room for them.",
 		m.refused.Load())
+	one("late_total", "counter", "Requests of these that were refused because requests waited for a core.", m.late.Load())
 	one("failed_total", "counter", "Requests that were answered with an error.", m.failed.Load())
 	one("clients", "gauge", "Clients whose state is held.", m.clients.Load())
 	one("clients_limit", "gauge", "Clients whose state may be held.", int64(l.Clients))

@@ -45,8 +45,8 @@ func TestPressure_RefusesWhileBytesAreLate(t *testing.T) {
 		seconds < 1 {
 		t.Errorf("late, many connections: status %d, come back after %d s (%v): %s", w.Code, seconds, err, w.Body)
 	}
-	if refused := s.metrics.refused.Load(); refused != 1 {
-		t.Errorf("%d requests count as refused, want 1", refused)
+	if refused, late := s.metrics.refused.Load(), s.metrics.late.Load(); refused != 1 || late != 1 {
+		t.Errorf("%d requests count as refused, %d as late, want 1", refused, late)
 	}
 	open(1, http.StateClosed)
 	if w := filter(); w.Code != http.StatusOK {
