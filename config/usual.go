@@ -19,7 +19,7 @@ func usual() []Usual {
 		{"maze", "ratio_to_static/10", .0465, .0561, 3},
 		{"modes", "accuracy", .989, .988, 20},
 		{"nascar", "accuracy", 1, .9997, 20},
-		{"reacher", "ratio_to_static/10", .0078, .0110, 20},
+		{"reacher", "ratio_to_static/10", .0070, .0106, 20},
 		{"sticky", "accuracy", .998, .996, 20},
 	}
 }
