@@ -96,26 +96,25 @@ func (r *mixMeanRecord) backward(t *Tape) {
 // do not wait for each other.
 func outerVJP(outer, w, x Tensor) {
 	n := x.Cols
-	var unused []float32 // takes the gradient of an x that needs none
-	if x.Grad == nil {
-		unused = make([]float32, n)
-	}
 	for row := range w.Rows {
-		xr, wr, dw, dx := x.row(row), w.row(row), w.gradRow(row), unused
+		o, wr, xr, dw, i := outer.row(row), w.row(row), x.row(row), w.gradRow(row), 0
+		var dx []float32 // nil: x needs no gradient
 		if x.Grad != nil {
 			dx = x.gradRow(row)
 		}
-		o, i := outer.row(row), 0
 		for ; i+4 <= len(wr); i += 4 {
 			outerVJP4((*[4]float32)(dw[i:]), dx, (*[4]float32)(wr[i:]), xr, o[i*n:])
 		}
 		for ; i < len(wr); i++ {
+			oi := o[i*n:][:n]
 			var dot float32
-			for j, g := range o[i*n:][:n] {
+			for j, g := range oi {
 				dot += float32(g * xr[j])
-				dx[j] += float32(wr[i] * g)
 			}
 			dw[i] += dot
+			for j := range dx {
+				dx[j] += float32(wr[i] * oi[j])
+			}
 		}
 	}
 }
@@ -123,16 +122,26 @@ func outerVJP(outer, w, x Tensor) {
 // outerVJP4 adds the gradients of four weights and of x, given those of four rows of their outer product.
 func outerVJP4(dw *[4]float32, dx []float32, w *[4]float32, x, outer []float32) {
 	n := len(x)
-	dx, a, b, c, d := dx[:n], outer[:n], outer[n:][:n], outer[2*n:][:n], outer[3*n:][:n]
-	wa, wb, wc, wd := w[0], w[1], w[2], w[3]
+	a, b, c, d := outer[:n], outer[n:][:n], outer[2*n:][:n], outer[3*n:][:n]
 	var dotA, dotB, dotC, dotD float32
-	for j, v := range x {
-		ga, gb, gc, gd := a[j], b[j], c[j], d[j]
-		dotA += float32(ga * v)
-		dotB += float32(gb * v)
-		dotC += float32(gc * v)
-		dotD += float32(gd * v)
-		dx[j] = dx[j] + float32(wa*ga) + float32(wb*gb) + float32(wc*gc) + float32(wd*gd)
+	if dx == nil {
+		for j, v := range x {
+			dotA += float32(a[j] * v)
+			dotB += float32(b[j] * v)
+			dotC += float32(c[j] * v)
+			dotD += float32(d[j] * v)
+		}
+	} else {
+		dx = dx[:n]
+		wa, wb, wc, wd := w[0], w[1], w[2], w[3]
+		for j, v := range x {
+			ga, gb, gc, gd := a[j], b[j], c[j], d[j]
+			dotA += float32(ga * v)
+			dotB += float32(gb * v)
+			dotC += float32(gc * v)
+			dotD += float32(gd * v)
+			dx[j] = dx[j] + float32(wa*ga) + float32(wb*gb) + float32(wc*gc) + float32(wd*gd)
+		}
 	}
 	dw[0] += dotA
 	dw[1] += dotB
