@@ -202,7 +202,7 @@ and clients share the cores. Other work on the machine shows in the tail of the 
 		Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if load.Clients < 1 || load.Duration <= 0 || load.Cores < 1 || load.Forecasts < 0 {
-				return config.Usagef("--clients %d --duration %v --cores %d --forecasts %d: only --forecasts may be 0",
+				return config.Usagef("--clients %d --duration %v --cores %d --forecasts %d: they are positive, the last may be 0",
 					load.Clients, load.Duration, load.Cores, load.Forecasts)
 			}
 			r, err := bench.MeasureServing(func() (*trained.Run, error) {

@@ -32,9 +32,12 @@ const (
 	pressLess = whole / 200
 )
 
+// many reports whether there are enough connections for a long queue.
+func (p *pressure) many() bool { return p.connections.Load() > p.few }
+
 // refuses decides on a request.
 func (p *pressure) refuses() bool {
-	if p.connections.Load() <= p.few {
+	if !p.many() {
 		return false
 	}
 	share := p.share.Load()
@@ -63,7 +66,7 @@ func (p *pressure) saw(delay time.Duration) {
 	p.share.Store(share)
 }
 
-// watch sends bytes until the context ends.
+// watch sends bytes while there are many connections, until the context ends.
 func (p *pressure) watch(ctx context.Context) error {
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -75,8 +78,8 @@ func (p *pressure) watch(ctx context.Context) error {
 	came := make(chan time.Time)
 	go func() {
 		defer close(came)
-		for {
-			if _, err := from.Read(make([]byte, 1)); err != nil {
+		for b := make([]byte, 1); ; {
+			if _, err := from.Read(b); err != nil {
 				return
 			}
 			came <- time.Now()
@@ -89,6 +92,10 @@ func (p *pressure) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		}
+		if !p.many() {
+			p.share.Store(0)
+			continue
 		}
 		sent := time.Now()
 		if _, err := to.Write([]byte{0}); err != nil {

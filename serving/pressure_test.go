@@ -62,6 +62,7 @@ func TestPressure_RefusesWhileBytesAreLate(t *testing.T) {
 // TestPressure_TheCanaryReturns: what is late is forgiven as bytes come through in time.
 func TestPressure_TheCanaryReturns(t *testing.T) {
 	p := pressure{target: time.Hour}
+	p.counts(nil, http.StateNew)
 	for range 3 {
 		p.saw(2 * time.Hour)
 	}

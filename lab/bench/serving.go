@@ -70,7 +70,7 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 		return r, err
 	}
 	r.Run = run.Info().Name
-	sizes, _, err := run.Sizes()
+	nx, nu, err := run.Dims()
 	if err != nil {
 		return r, err
 	}
@@ -82,7 +82,7 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 	defer cancel()
 	served := make(chan error, 1)
 	go func() { served <- serving.Serve(ctx, run, serving.Options{Listener: l}) }()
-	failed := r.clients(load, "http://"+l.Addr().String(), sizes.NX, sizes.NU)
+	failed := r.clients(load, "http://"+l.Addr().String(), nx, nu)
 	cancel()
 	if err := errors.Join(failed, <-served); err != nil {
 		return r, err
@@ -90,7 +90,7 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 	if run, err = open(); err != nil {
 		return r, err
 	}
-	return r, r.filterSteps(run, sizes.NX, sizes.NU)
+	return r, r.filterSteps(run, nx, nu)
 }
 
 // clients runs all clients until the end of the measurement.
@@ -98,11 +98,12 @@ func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
 	began := time.Now()
 	var list []*servedClient
 	for i := range load.Clients + load.Forecasts {
-		c := &servedClient{url: url, nx: nx, nu: nu, end: began.Add(load.Duration)}
+		c := &servedClient{name: fmt.Sprint("client-", i), nx: nx, nu: nu, end: began.Add(load.Duration)}
 		c.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
-		c.name, c.next = fmt.Sprint("client-", i), c.observation
-		if i >= load.Clients {
-			c.next = c.forecast
+		if i < load.Clients {
+			c.url, c.next, c.uncounted = url+"/v1/filter", c.observation, warming
+		} else {
+			c.url, c.next = url+"/v1/forecast", c.forecast
 		}
 		list = append(list, c)
 	}
@@ -135,24 +136,24 @@ type servedClient struct {
 	url, name         string
 	nx, nu            int
 	end               time.Time
-	next              func(n int) (path string, request any)
+	next              func(n int) (request any)
+	uncounted         int       // first answers
 	answered, refused []float64 // seconds
 	err               error
 }
 
-// uncounted is how many first answers of a client are left out: they connect, and infer a first state.
-const uncounted = 16
+// warming is how many first answers to observations are not counted: they connect, and infer a first state.
+const warming = 16
 
 func (c *servedClient) run() error {
 	defer c.http.CloseIdleConnections()
 	for n := 0; time.Now().Before(c.end); {
-		path, q := c.next(n)
-		body, err := json.Marshal(q)
+		body, err := json.Marshal(c.next(n))
 		if err != nil {
 			return err
 		}
 		began := time.Now()
-		wait, err := c.ask(path, body)
+		wait, err := c.ask(body)
 		took := time.Since(began).Seconds()
 		switch {
 		case err != nil:
@@ -161,7 +162,7 @@ func (c *servedClient) run() error {
 			c.refused = append(c.refused, took)
 			time.Sleep(min(wait, time.Until(c.end)))
 			continue
-		case n >= uncounted || path != filterPath:
+		case n >= c.uncounted:
 			c.answered = append(c.answered, took)
 		}
 		n++
@@ -170,42 +171,40 @@ func (c *servedClient) run() error {
 }
 
 // ask returns how long to wait before the request may be sent again, 0 if it was answered.
-func (c *servedClient) ask(path string, body []byte) (time.Duration, error) {
-	answer, err := c.http.Post(c.url+path, "application/json", bytes.NewReader(body))
+func (c *servedClient) ask(body []byte) (time.Duration, error) {
+	answer, err := c.http.Post(c.url, "application/json", bytes.NewReader(body))
 	if err != nil {
-		return 0, fmt.Errorf("send an observation: %w", err)
+		return 0, fmt.Errorf("send a request: %w", err)
 	}
 	text, err := io.ReadAll(answer.Body)
 	if closed := answer.Body.Close(); err == nil {
 		err = closed
 	}
-	seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // 0: none
-	switch {
-	case err == nil && answer.StatusCode == http.StatusOK:
-		return 0, nil
-	case err == nil && answer.StatusCode == http.StatusServiceUnavailable && seconds > 0:
-		return time.Duration(seconds) * time.Second, nil
-	}
 	if err != nil {
 		return 0, fmt.Errorf("read the answer: %w", err)
+	}
+	seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // 0: none
+	switch {
+	case answer.StatusCode == http.StatusOK:
+		return 0, nil
+	case answer.StatusCode == http.StatusServiceUnavailable && seconds > 0:
+		return time.Duration(seconds) * time.Second, nil
 	}
 	return 0, fmt.Errorf("the service answers %s: %s", answer.Status, bytes.TrimSpace(text))
 }
 
-const filterPath = "/v1/filter"
-
 // observation is the n-th of the client.
-func (c *servedClient) observation(n int) (string, any) {
+func (c *servedClient) observation(n int) any {
 	q := serving.FilterRequest{Client: c.name, Observations: [][]serving.Number{make([]serving.Number, c.nx)}}
 	if c.nu > 0 {
 		q.Controls = [][]float64{make([]float64, c.nu)}
 	}
 	fill(q.Observations[0], n)
-	return filterPath, q
+	return q
 }
 
 // forecast is a large one, from a few observations: close to the most work that the service does for a request.
-func (c *servedClient) forecast(int) (string, any) {
+func (c *servedClient) forecast(int) any {
 	limits := serving.DefaultLimits()
 	q := serving.ForecastRequest{Horizon: 100, Quantiles: []float64{0.1, 0.5, 0.9}}
 	work := q.Horizon * max(c.nx, 1) * (1 + len(q.Quantiles))
@@ -214,10 +213,7 @@ func (c *servedClient) forecast(int) (string, any) {
 		q.Observations = append(q.Observations, make([]serving.Number, c.nx))
 		fill(q.Observations[n], n)
 	}
-	if c.nu > 0 {
-		q.PastControls, q.Controls = zeros(8, c.nu), zeros(q.Horizon, c.nu)
-	}
-	return "/v1/forecast", q
+	return q
 }
 
 // fill writes the n-th of the observations that are sent.
@@ -225,14 +221,6 @@ func fill[T ~float64](x []T, n int) {
 	for i := range x {
 		x[i] = T(float64((7*n+3*i)%13)/13 - 0.5)
 	}
-}
-
-func zeros(rows, width int) [][]float64 {
-	list := make([][]float64, rows)
-	for i := range list {
-		list[i] = make([]float64, width)
-	}
-	return list
 }
 
 // filterSteps measures filter steps without HTTP, where the family has them.
