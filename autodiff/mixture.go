@@ -92,61 +92,48 @@ func (r *mixMeanRecord) backward(t *Tape) {
 	}
 }
 
-// outerVJP adds the gradients of w and x, given that of their outer product. Four weights at a time are four sums that
-// do not wait for each other.
+// outerVJP adds the gradients of w and x, given that of their outer product.
 func outerVJP(outer, w, x Tensor) {
 	n := x.Cols
 	for row := range w.Rows {
 		o, wr, xr, dw, i := outer.row(row), w.row(row), x.row(row), w.gradRow(row), 0
-		var dx []float32 // nil: x needs no gradient
-		if x.Grad != nil {
-			dx = x.gradRow(row)
-		}
 		for ; i+4 <= len(wr); i += 4 {
-			outerVJP4((*[4]float32)(dw[i:]), dx, (*[4]float32)(wr[i:]), xr, o[i*n:])
+			addDots((*[4]float32)(dw[i:]), o[i*n:], xr)
 		}
 		for ; i < len(wr); i++ {
-			oi := o[i*n:][:n]
 			var dot float32
-			for j, g := range oi {
+			for j, g := range o[i*n:][:n] {
 				dot += float32(g * xr[j])
 			}
 			dw[i] += dot
-			for j := range dx {
-				dx[j] += float32(wr[i] * oi[j])
+		}
+		if x.Grad == nil {
+			continue
+		}
+		dx := x.gradRow(row)
+		for i, wi := range wr {
+			for j, g := range o[i*n:][:len(dx)] {
+				dx[j] += float32(wi * g)
 			}
 		}
 	}
 }
 
-// outerVJP4 adds the gradients of four weights and of x, given those of four rows of their outer product.
-func outerVJP4(dw *[4]float32, dx []float32, w *[4]float32, x, outer []float32) {
+// addDots adds to dst the products of four rows and x: four sums that do not wait for each other.
+func addDots(dst *[4]float32, rows, x []float32) {
 	n := len(x)
-	a, b, c, d := outer[:n], outer[n:][:n], outer[2*n:][:n], outer[3*n:][:n]
-	var dotA, dotB, dotC, dotD float32
-	if dx == nil {
-		for j, v := range x {
-			dotA += float32(a[j] * v)
-			dotB += float32(b[j] * v)
-			dotC += float32(c[j] * v)
-			dotD += float32(d[j] * v)
-		}
-	} else {
-		dx = dx[:n]
-		wa, wb, wc, wd := w[0], w[1], w[2], w[3]
-		for j, v := range x {
-			ga, gb, gc, gd := a[j], b[j], c[j], d[j]
-			dotA += float32(ga * v)
-			dotB += float32(gb * v)
-			dotC += float32(gc * v)
-			dotD += float32(gd * v)
-			dx[j] = dx[j] + float32(wa*ga) + float32(wb*gb) + float32(wc*gc) + float32(wd*gd)
-		}
+	a, b, c, d := rows[:n], rows[n:][:n], rows[2*n:][:n], rows[3*n:][:n]
+	var sumA, sumB, sumC, sumD float32
+	for j, v := range x {
+		sumA += float32(a[j] * v)
+		sumB += float32(b[j] * v)
+		sumC += float32(c[j] * v)
+		sumD += float32(d[j] * v)
 	}
-	dw[0] += dotA
-	dw[1] += dotB
-	dw[2] += dotC
-	dw[3] += dotD
+	dst[0] += sumA
+	dst[1] += sumB
+	dst[2] += sumC
+	dst[3] += sumD
 }
 
 type mixGroupRecord struct {
