@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -53,19 +54,32 @@ func takeUp(t *testing.T, ctx context.Context, cfg coordinator.Config, obs coord
 	return c.Run(ctx)
 }
 
-// A checkpoint is on disk no earlier than the line of its step, however long those who hear of the step take.
-func TestRun_LogIsAheadOfCheckpoints(t *testing.T) {
+// A checkpoint is on disk no earlier than the line of its step in the log, and no earlier than those who keep metrics
+// have heard of the step, however long they take: a run that is killed and goes on from it has the metrics up to there.
+func TestRun_LogAndReportsAreAheadOfCheckpoints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, checked := logged(t), 0
-		obs := &events{onStep: func(r coordinator.StepReport) {
-			synctest.Wait() // until the checkpoint is written
-			if _, err := os.Stat(filepath.Join(cfg.Dir, fmt.Sprintf("step-%010d.json", r.Step))); err != nil {
-				return
+		var reported atomic.Uint64
+		cfg.Disk = disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+			var step uint64
+			if a.Kind != "rename" {
+				return 0, nil
+			}
+			if _, err := fmt.Sscanf(filepath.Base(a.Path), "step-%d.safetensors", &step); err != nil {
+				return 0, nil
 			}
 			checked++
-			if _, ok := readLog(t, cfg.Log).Entries[r.Step]; !ok {
-				t.Errorf("the checkpoint of step %d is there, its line in the log is not", r.Step)
+			if _, ok := readLog(t, cfg.Log).Entries[step]; !ok {
+				t.Errorf("the checkpoint of step %d is written, its line in the log is not", step)
 			}
+			if told := reported.Load(); told < step {
+				t.Errorf("the checkpoint of step %d is written, reports go to step %d", step, told)
+			}
+			return 0, nil
+		})
+		obs := &events{onStep: func(r coordinator.StepReport) {
+			synctest.Wait() // until everything is written that is to be written before
+			reported.Store(r.Step)
 		}}
 		if err := takeUp(t, t.Context(), cfg, obs, nil); err != nil {
 			t.Fatal(err)

@@ -18,6 +18,12 @@ func (c *Coordinator) execute() {
 	if c.machine.life.state == finished {
 		c.ending() // before the workers are told
 	}
+	var states []checkpointCommand // written when what was reported up to them is in the files of the run
+	defer func() {
+		for i := 0; i < len(states) && !c.halted; i++ {
+			c.saver.save(states[i])
+		}
+	}()
 	for _, cmd := range c.machine.take() {
 		if c.halted {
 			return
@@ -61,7 +67,7 @@ func (c *Coordinator) execute() {
 		case checkpointCommand:
 			c.logMade() // the log is ahead of every checkpoint
 			cmd.state.Term = c.machine.term
-			c.saver.save(cmd)
+			states = append(states, cmd)
 		case refereeCommand:
 			c.referee.Ask(cmd.Question, c.machine.run.opt.step, c.machine.run.shown)
 		case widenCommand:
