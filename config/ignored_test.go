@@ -31,7 +31,7 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "model.switching=normal model.gate=false", "it has no effect without model.switching=concrete"},
 		{"maze", "model.switching=normal model.hard=true", "only a concrete switch can be discrete"},
 		{"maze", "anneal.rate=1 anneal.every=7", "the temperatures never move"},
-		{"ball", "model.measurement_controls=false", "env.kind=ball has no controls"},
+		{"ball", "model.switching=concrete model.measurement_controls=false", "env.kind=ball has no controls"},
 		{"ball", "model.kind=kvae model.hidden=7", "by convolutions, not by residual networks"},
 		{"ball", "model.kind=kvae model.blocks=3", "by convolutions, not by residual networks"},
 		{"ball", "model.kind=kvae model.encoder_hidden=9", "by convolutions, not by residual networks"},
