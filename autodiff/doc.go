@@ -22,7 +22,8 @@
 //
 //	any tensors      Add Sub Mul Div (a row, column or scalar meets a matrix), Scale AddScalar
 //	                 Square Exp Log Tanh ReLU Softplus Sigmoid Softmax, Sum Mean SumRows SumColumns
-//	                 Others WeightedSum, MatMul MatMulTransA MatMulTransB
+//	                 WeightedSum, MatMul MatMulTransA MatMulTransB
+//	pairs of rows    PairTanh PairSums
 //	shapes           Columns Concat Repeat; without an operation: Tensor.Slice, Block, Reshape, Tape.Param
 //	networks         Linear StepLinear AddReLU, Convolve Subpixel, ForwardLSTM BackwardLSTM StepLSTM
 //	small matrices   one in each row: BatchMul BatchMulTransA BatchMulTransB Symmetric Cholesky

@@ -59,5 +59,6 @@ type lists struct {
 	lowerSolve    list[lowerSolveRecord]
 	choleskySolve list[choleskySolveRecord]
 	columns       list[columnsRecord]
-	others        list[othersRecord]
+	pairTanh      list[pairTanhRecord]
+	pairSums      list[pairSumsRecord]
 }

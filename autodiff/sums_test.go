@@ -1,6 +1,9 @@
 package autodiff
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // sums makes the row of a sum of 21 rows of 18 columns over what goes into element to(row, column) of n.
 func sums(name string, op func(t *Tape, x Tensor) Tensor, n int, share float64, to func(row, col int) int) opTest {
@@ -40,19 +43,34 @@ var sumTests = []opTest{
 		},
 	},
 	{
-		name: "Others", inputs: [][2]int{{6, 5}, {6, 5}},
+		name: "PairTanh", inputs: [][2]int{{6, 5}, {6, 5}},
 		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
-			t.Others(t.Constant(coefficients(4), 2, 2), in[1].Slice(0, 2).Reshape(5, 2).Slice(0, 2), 2)
-			return dot(t, t.Others(in[0], in[1], 3))
+			t.PairTanh(t.New(2, 2), t.Constant(coefficients(4), 2, 2), in[1].Slice(0, 2).Reshape(5, 2).Slice(0, 2), 2)
+			y := t.New(12, 5)
+			t.PairTanh(y, in[0], in[1], 3)
+			return dot(t, y)
+		},
+		value: func(in [][]float64) (y []float64) {
+			eachPair(6, 3, func(_, row, other int) {
+				for j := range 5 {
+					y = append(y, math.Tanh(in[0][5*row+j]+in[1][5*other+j]))
+				}
+			})
+			return y
+		},
+	},
+	{
+		name: "PairSums", inputs: [][2]int{{12, 5}, {6, 5}},
+		f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+			y := t.New(6, 5)
+			t.Concat(y, in[1])
+			t.PairSums(y, in[0], 3, 0.5)
+			return dot(t, y)
 		},
 		value: func(in [][]float64) []float64 {
-			y := make([]float64, 30)
+			y := slices.Clone(in[1])
 			for i := range y {
-				for row := i / 15 * 3; row < i/15*3+3; row++ {
-					if row != i/5 {
-						y[i] += math.Tanh(in[0][i]+in[1][5*row+i%5]) / 2
-					}
-				}
+				y[i] += (in[0][i/5*10+i%5] + in[0][i/5*10+5+i%5]) / 2
 			}
 			return y
 		},

@@ -115,6 +115,12 @@ func (b *Builder) values(name string) (v []float32, rows, cols int) {
 	return slices.Clone(b.params.Values[w.Offset : w.Offset+w.Size]), rows, cols
 }
 
+// Columns is how many columns a parameter of the model has.
+func (b *Builder) Columns(name string) int {
+	shape := b.known[name].Shape
+	return shape[len(shape)-1]
+}
+
 // Parameter adds a parameter of the model.
 func (b *Builder) Parameter(name string) string {
 	v, rows, cols := b.values(name)

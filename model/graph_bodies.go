@@ -1,13 +1,18 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
 
-// Others is the one operation that a graph of a body has and no other program knows: the mean, over the other bodies of
-// the sequence, of tanh of the body's own first input plus the second input of the other. Together replaces it.
-const Others = "Others"
+// The operations that a graph of a body has and no other program knows; Together replaces them. A pair are the body and
+// another one of its sequence. What is computed from values of pairs and of bodies is a value of each pair, for which
+// values of bodies are those of its own.
+const (
+	PairAdd = "PairAdd" // a value of each pair: the first input of the body plus the second input of the other
+	PairSum = "PairSum" // a value of the body: the sum of a value of its pairs
+)
 
 // Places says where the columns of an input or output of one body stand among those of all bodies.
 type Places struct {
@@ -23,17 +28,28 @@ func (g Graph) Together(bodies int, places func(v Value) Places) Graph {
 	for _, w := range g.Weights {
 		b.used[w.Name] = true
 	}
-	u := unrolled{Builder: b, names: make([]map[string]string, bodies)}
+	u := unrolled{
+		Builder: b, names: make([]map[string]string, bodies), pairs: make([]map[string]string, bodies*bodies),
+		paired: map[string]bool{},
+	}
 	for k := range u.names {
 		u.names[k] = map[string]string{}
+	}
+	for p := range u.pairs {
+		u.pairs[p] = map[string]string{}
 	}
 	for _, in := range g.Inputs {
 		u.input(in, places(in))
 	}
 	for _, n := range g.Nodes {
-		if n.Op == Others {
-			u.others(n)
-		} else {
+		switch {
+		case n.Op == PairAdd:
+			u.pairAdd(n)
+		case n.Op == PairSum:
+			u.pairSum(n)
+		case slices.ContainsFunc(n.Inputs, func(in string) bool { return u.paired[in] }):
+			u.pairNode(n)
+		default:
 			u.node(n)
 		}
 	}
@@ -46,7 +62,48 @@ func (g Graph) Together(bodies int, places func(v Value) Places) Graph {
 // unrolled is a graph of several bodies in the making.
 type unrolled struct {
 	*Builder
-	names []map[string]string // what a value of one body is called, by body
+	names  []map[string]string // what a value of one body is called, by body
+	pairs  []map[string]string // what a value of pairs is called, by body and other body
+	paired map[string]bool     // the values of pairs
+}
+
+// eachPair calls do with what values of a body, of another one and of the pair are called.
+func (u unrolled) eachPair(do func(own, other, pair map[string]string)) {
+	for k, own := range u.names {
+		for j, other := range u.names {
+			if j != k {
+				do(own, other, u.pairs[k*len(u.names)+j])
+			}
+		}
+	}
+}
+
+func (u unrolled) pairAdd(n Node) {
+	u.paired[n.Output] = true
+	u.eachPair(func(own, other, pair map[string]string) {
+		pair[n.Output] = u.Op("Add", own[n.Inputs[0]], other[n.Inputs[1]])
+	})
+}
+
+func (u unrolled) pairNode(n Node) {
+	u.paired[n.Output] = true
+	u.eachPair(func(own, _, pair map[string]string) {
+		inputs := make([]string, len(n.Inputs))
+		for i, in := range n.Inputs {
+			inputs[i] = cmp.Or(pair[in], own[in], in) // the last is a weight
+		}
+		pair[n.Output] = u.Op(n.Op, inputs...)
+	})
+}
+
+func (u unrolled) pairSum(n Node) {
+	u.eachPair(func(own, _, pair map[string]string) {
+		if sum := own[n.Output]; sum != "" {
+			own[n.Output] = u.Op("Add", sum, pair[n.Inputs[0]])
+		} else {
+			own[n.Output] = pair[n.Inputs[0]]
+		}
+	})
 }
 
 func (u unrolled) input(in Value, p Places) {
@@ -80,29 +137,9 @@ func (u unrolled) node(n Node) {
 	for _, names := range u.names {
 		inputs := make([]string, len(n.Inputs))
 		for i, in := range n.Inputs {
-			if inputs[i] = names[in]; inputs[i] == "" {
-				inputs[i] = in // a weight
-			}
+			inputs[i] = cmp.Or(names[in], in) // the last is a weight
 		}
 		names[n.Output] = u.Op(n.Op, inputs...)
-	}
-}
-
-func (u unrolled) others(n Node) {
-	share := u.Scalar(1 / float32(len(u.names)-1))
-	for k, names := range u.names {
-		sum := ""
-		for j, other := range u.names {
-			if j == k {
-				continue
-			}
-			y := u.Op("Tanh", u.Op("Add", names[n.Inputs[0]], other[n.Inputs[1]]))
-			if sum != "" {
-				y = u.Op("Add", sum, y)
-			}
-			sum = y
-		}
-		names[n.Output] = u.Op("Mul", sum, share)
 	}
 }
 

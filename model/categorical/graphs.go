@@ -39,7 +39,7 @@ type sketch struct {
 	*model.Builder
 	m                       *Model
 	z, u                    string
-	moves                   string
+	moves, from             string // μ_j − from, and what the moves are added to; "": nothing
 	weights, logs, proposal string // w, log w, and w or w̃
 	ages                    string // the joint probability of systems and ages before the state is seen
 }
@@ -69,8 +69,12 @@ func (m *Model) stand(b *model.Builder, first bool) *sketch {
 func (k *sketch) predict(belief string) {
 	c := k.m.cfg
 	in := k.Concat(k.z, k.u)
-	k.moves = k.Dense(in, "transition")
-	scores := k.Dense(k.Body(k.Concat(in, statespace.MessageGraph(k.Builder, k.z)), "switch.next"), "switch.next.logits")
+	k.moves, k.from = k.Dense(in, "transition"), ""
+	if c.Residual {
+		k.from = k.z
+	}
+	k.from = statespace.InteractionGraph(k.Builder, k.from, k.z, c.NZ)
+	scores := k.Dense(k.Body(k.Concat(in, statespace.MessageGraph(k.Builder, k.z, c.Bodies)), "switch.next"), "switch.next.logits")
 	switch {
 	case c.Ages > 0:
 		k.predictAged(belief, scores)
@@ -103,11 +107,11 @@ func (k *sketch) byRow(belief, scores string) string {
 	return sum
 }
 
-// logDensities is −½·Σ ((x − z − move(j))²/v + log v) for each system, where v has the variances of all side by side.
+// logDensities is −½·Σ ((x − from − move(j))²/v + log v) for each system, where v has the variances of all side by side.
 func (k *sketch) logDensities(x, v string) string {
 	c := k.m.cfg
-	if c.Residual {
-		x = k.Op("Sub", x, k.z)
+	if k.from != "" {
+		x = k.Op("Sub", x, k.from)
 	}
 	e := k.Op("Sub", k.SideBySide(x, c.M, c.NZ), k.moves)
 	terms := k.Op("Add", k.Op("Div", k.Op("Mul", e, e), v), k.Op("Log", v))
@@ -129,8 +133,8 @@ func (k *sketch) variances() string {
 func (k *sketch) mix(weights, q string) (mean, variance string) {
 	c := k.m.cfg
 	mean = k.WeightedSum(weights, k.moves, c.M, c.NZ)
-	if c.Residual {
-		mean = k.Op("Add", k.z, mean)
+	if k.from != "" {
+		mean = k.Op("Add", k.from, mean)
 	}
 	return mean, k.VarianceMixture(weights, q, c.VarianceFloor)
 }

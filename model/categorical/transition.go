@@ -15,6 +15,7 @@ type transition struct {
 	age     *autodiff.Weight // logits of the age at the first step, [M, D]; nil: the switch has no ages
 	hold    *autodiff.Weight // C, [M, D]; nil likewise
 	message statespace.Message
+	act     statespace.Interaction
 	body    model.Body // g
 	scores  model.Dense
 	systems model.Dense // [z u] to the moves of all systems: A_jᵀ over B_jᵀ in columns j·nz … , and c_j
@@ -46,6 +47,7 @@ func newTransition(p *autodiff.Params, c Config, draws *rng.Stream) transition {
 		q:    statespace.NewVariances(p, "transition.Q", c.M, c.NZ, c.VarianceFloor, draws),
 		qInf: statespace.NewVariances(p, "transition.Q_inference", c.M, c.NZ, c.VarianceFloor, draws),
 	}
+	n.act = statespace.NewInteraction(p, c.Bodies, c.NZ, c.Interactions, c.Hidden, draws)
 	if c.Ages > 0 {
 		n.age, n.hold = p.Table("switch.age", c.M, c.Ages), p.Table("switch.duration", c.M, c.Ages)
 	}
@@ -79,8 +81,10 @@ type recurrence struct {
 	hold     autodiff.Tensor // C; without columns: the switch has no ages
 	q        autodiff.Tensor // Q, [M, nz]
 	residual bool
+	acted    autodiff.Tensor // z, or nothing, and the interaction; without columns: there is none
 
 	message     statespace.MessageSteps
+	act         statespace.InteractionSteps
 	body        model.BodySteps
 	score, move autodiff.StepLinear
 	mixing      autodiff.VarianceMixture
@@ -114,6 +118,9 @@ func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, in
 		r.seen = t.Activation(rows, n.body.In)
 		r.message = n.message.Steps(t, z.Slice(0, rows), block)
 	}
+	if n.act.Acts() {
+		r.acted, r.act = t.New(rows, c.NZ), n.act.Steps(t, z.Slice(0, rows), block)
+	}
 	r.body = n.body.Steps(t, r.seen, block)
 	r.score = n.scores.Steps(t, r.scores, r.body.Y, block)
 	r.move = n.systems.Steps(t, r.moves, r.in, block)
@@ -137,6 +144,13 @@ func (r *recurrence) predict(i int) {
 	if r.seen.Cols > r.in.Cols {
 		t.Concat(r.seen.Block(i, b), r.in.Block(i, b), r.message.Step(i))
 	}
+	if r.acted.Cols > 0 {
+		from := r.acted.Block(i, b)
+		if clear(from.Value); r.residual {
+			t.Concat(from, r.z.Block(i, b))
+		}
+		r.act.Step(from, i)
+	}
 	r.body.Step(i)
 	r.score.Step(i)
 	r.move.Step(i)
@@ -153,12 +167,16 @@ func (r *recurrence) predict(i int) {
 	})
 }
 
-// from is the state that the moves of step i are added to; without columns: none.
+// from is what the moves of step i are added to: the state before it, if the transition is residual, and what the other
+// bodies do to it; without columns: nothing.
 func (r *recurrence) from(i int) autodiff.Tensor {
-	if !r.residual {
-		return autodiff.Tensor{}
+	switch {
+	case r.acted.Cols > 0:
+		return r.acted.Block(i, r.block)
+	case r.residual:
+		return r.z.Block(i, r.block)
 	}
-	return r.z.Block(i, r.block)
+	return autodiff.Tensor{}
 }
 
 // preview has the weights that the state is proposed from look at a measurement of it.

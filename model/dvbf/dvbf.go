@@ -60,7 +60,7 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	m.initial = statespace.NewInitial(p, nets.InitialConfig(), &draws)
 	m.recognition = newRecognition(p, m.dims, s, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, statespace.Softmax, &draws)
-	m.transition = statespace.NewMatrices(p, s.Switches, s.Latent, d.NU+s.Latent, s.Residual, &draws)
+	m.transition = statespace.NewMatrices(p, "transition", s.Switches, s.Latent, d.NU+s.Latent, s.Residual, &draws)
 	m.initNoiseMatrices(&draws)
 	m.emission = statespace.NewEmission(p, nets.EmissionConfig(), &draws)
 	p.Pack()

@@ -34,23 +34,27 @@ func build(t testing.TB, s *Settings, nx, nu int) modeltest.Model {
 // TestBodies_KeepTheContract: a model with bodies can do what every model can, with any switch and any layout.
 func TestBodies_KeepTheContract(t *testing.T) {
 	for _, test := range []struct {
-		switching Switching
-		durations int
-		bodies    string
-		nu        int
-		body      []int
-		golden    string
+		switching    Switching
+		durations    int
+		interactions int
+		bodies       string
+		nu           int
+		body         []int
+		golden       string
 	}{
-		{Deterministic, 0, "2", 2, []int{0, 1}, "e6172ed46c3944be"},
-		{Categorical, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "1320ad2cc768b9ef"},
-		{Categorical, 3, "1,3:2/2,4:1", 2, []int{1, 3}, "73372d18d9145312"},
-		{Normal, 0, "2", 3, []int{2, 3}, "23ab7f3738a759b2"},
-		{Concrete, 0, "1,4/2,3", 0, []int{0, 3}, "67196a882b05e8d1"},
+		{Deterministic, 0, 0, "2", 2, []int{0, 1}, "e6172ed46c3944be"},
+		{Deterministic, 0, 3, "1/2/3/4", 4, []int{3}, "f49e09087948e977"},
+		{Categorical, 0, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "1320ad2cc768b9ef"},
+		{Categorical, 3, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "73372d18d9145312"},
+		{Categorical, 3, 2, "1,3:2/2,4:1", 2, []int{1, 3}, "8da4838479aab3ad"},
+		{Normal, 0, 0, "2", 3, []int{2, 3}, "23ab7f3738a759b2"},
+		{Normal, 0, 2, "2", 3, []int{2, 3}, "ef8f4602e9a6bade"},
+		{Concrete, 0, 0, "1,4/2,3", 0, []int{0, 3}, "67196a882b05e8d1"},
 	} {
 		t.Run(string(test.switching), modeltest.Case{
 			New: func(t testing.TB) modeltest.Model {
 				s := bodied(test.switching, test.bodies)
-				s.Durations = test.durations
+				s.Durations, s.Interactions = test.durations, test.interactions
 				m := build(t, s, 4, test.nu)
 				draws := rng.New(6, rng.Init).At(0, 0, 0)
 				for i := range m.Params().Values { // no weight is zero, as some are at the beginning
@@ -149,7 +153,9 @@ func TestBodies_KnowOfEachOther(t *testing.T) {
 // TestBodies_AreInterchangeable: bodies in another order, with their noise, have the same answers in that order.
 func TestBodies_AreInterchangeable(t *testing.T) {
 	for _, switching := range []Switching{Deterministic, Categorical, Normal, Concrete} {
-		f := build(t, bodied(switching, "3"), 6, 3).NewForecaster().(model.Exporter)
+		s := bodied(switching, "3")
+		s.Interactions = 2
+		f := build(t, s, 6, 3).NewForecaster().(model.Exporter)
 		d := f.Dims()
 		b := modeltest.Case{NX: 6, NU: 3}.Batch(5, 2)
 		noise := model.Disturbance{State: make([]float32, 2*d.NZ), Switch: make([]float32, 2*d.M)}
@@ -221,6 +227,103 @@ func TestBodies_MixSystems(t *testing.T) {
 	one := s.Body(2)
 	if n := one.NZ; one.M != d.M/2 || n != d.NZ/2 || one.A[n] != s.A[d.NZ] || one.Q[n+1] != s.Q[d.NZ+1] {
 		t.Errorf("systems of one body: %d of %d dimensions", one.M, n)
+	}
+}
+
+// TestBodies_Interact: what the other bodies do to a body is the sum over pairs that Interaction says, here with numbers
+// of twice the precision, beside what the systems do.
+func TestBodies_Interact(t *testing.T) {
+	const count, nz, systems, width = 3, 3, 4, 5
+	for _, switching := range []Switching{Deterministic, Categorical} {
+		s := bodied(switching, "3")
+		s.Interactions = systems
+		m := build(t, s, 6, 3)
+		draws := rng.New(6, rng.Init).At(0, 0, 0)
+		for i := range m.Params().Values {
+			m.Params().Values[i] += float32(0.3 * draws.Normal())
+		}
+		m.Params().Pack()
+		values := map[string][]float32{}
+		for _, w := range m.Params().Layout() {
+			values[strings.TrimPrefix(w.Name, "interaction.")] = m.Params().Values[w.Offset : w.Offset+w.Size]
+		}
+		f := m.NewForecaster().(bodies)
+		b := modeltest.Case{NX: 6, NU: 3}.Batch(4, 1)
+		first := b
+		first.T = 3
+		var from, to model.Belief
+		f.Begin(&from, first)
+		f.Advance(&to, &from, b.Controls[3*3:], model.Disturbance{})
+		mix := make([]float64, f.Dims().M)
+		for i, w := range to.Weights {
+			mix[i] = float64(w)
+		}
+		alone := f.Systems().Mix(mix)
+		layer := func(x []float64, weight, bias string, width int) []float64 {
+			y := make([]float64, width)
+			for j := range y {
+				if bias != "" {
+					y[j] = float64(values[bias][j])
+				}
+				for i, v := range x {
+					y[j] += v * float64(values[weight][i*width+j])
+				}
+			}
+			return y
+		}
+		z := make([][]float64, count)
+		for i, v := range from.Z {
+			z[i/nz] = append(z[i/nz], float64(v))
+		}
+		moved := 0.0
+		for k := range count {
+			effect := make([]float64, nz)
+			for j := range count {
+				if j == k {
+					continue
+				}
+				h, away := layer(z[j], "weight", "bias", width), make([]float64, nz)
+				for i, v := range layer(z[k], "own", "", width) {
+					h[i] = math.Tanh(h[i] + v)
+				}
+				h = layer(h, "hidden.weight", "hidden.bias", width)
+				for i := range h {
+					h[i] = max(0, h[i])
+				}
+				v, sum := layer(h, "logits.weight", "logits.bias", systems), 0.0
+				for p := range v {
+					v[p] = math.Exp(v[p])
+					sum += v[p]
+				}
+				for i := range away {
+					away[i] = math.Tanh(z[j][i] - z[k][i])
+				}
+				for p := range v {
+					for i := range nz {
+						for l := range nz {
+							effect[i] += v[p] / sum * away[l] * float64(values["A"][(p*nz+l)*nz+i])
+						}
+					}
+				}
+			}
+			for i, e := range effect {
+				row := k*nz + i
+				want := alone.Bias[row] + e
+				for j, v := range from.Z {
+					want += alone.A[row*count*nz+j] * float64(v)
+				}
+				for j, v := range b.Controls[3*3:] {
+					want += alone.B[row*3+j] * float64(v)
+				}
+				moved = max(moved, math.Abs(e))
+				if math.Abs(float64(to.Mean[row])-want) > 1e-4 {
+					t.Errorf("%s, body %d, dimension %d: %v, want %v", switching, k+1, i+1, to.Mean[row], want)
+				}
+			}
+		}
+		if moved < 0.1 {
+			t.Errorf("%s: no body is moved by more than %v", switching, moved)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Str
 	for i := range steps {
 		p.dynamics.proposeSwitch(i, p.switches.draws())
 		p.switches.posterior(&p.dynamics, i)
-		p.dynamics.state.Step(i)
+		p.dynamics.move(i)
 		t.Fuse(autodiff.Fusion{
 			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
 			M1: p.dynamics.state.Mean.Block(i, n), V1: p.dynamics.state.QInference.Block(i, n),

@@ -85,7 +85,7 @@ func (m *Model) roll(t *autodiff.Tape, z, u, eps, previous autodiff.Tensor, rows
 	for i := range d.steps() {
 		d.proposeSwitch(i, s.draws())
 		s.prior(&d, i)
-		d.state.Step(i)
+		d.move(i)
 		t.Draw(z.Block(i+1, rows), d.state.Mean.Block(i, rows), d.state.Q.Block(i, rows), eps.Block(i+1, rows))
 	}
 	return d

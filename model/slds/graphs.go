@@ -28,7 +28,7 @@ func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head
 	if first {
 		name, s = "switch.first", ""
 	}
-	y := b.Body(b.Concat(z, s, u, statespace.MessageGraph(b, z)), name)
+	y := b.Body(b.Concat(z, s, u, statespace.MessageGraph(b, z, m.cfg.Bodies)), name)
 	if m.cfg.Switching != Normal {
 		return b.Dense(y, name+".logits"), "", ""
 	}

@@ -27,6 +27,7 @@ type Settings struct {
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
 	Bodies              string                `yaml:"bodies" was:"\"1\"" doc:"bodies in an observation, each with its own state (model.latent) and switch; networks and base systems are shared. Either their number, if channels are ordered by body, or the channels of each, counted from 1, with its controls after a colon: 1,2:1/3,4:2"`
+	Interactions        int                   `yaml:"interactions" was:"0" want:"[0,4096]" doc:"base systems of what another body does to a body, which a switch of their own chooses for every pair of bodies; 0: another body only changes which systems move a body"`
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
 	Blocks              int                   `yaml:"blocks" want:"[0,4]" doc:"residual blocks of encoder, initial network and decoder (the switch transition has at most 1); 0: one dense layer" source:"paper, FHN: one dense layer; others: 2"`
 	Skip                bool                  `yaml:"skip" was:"false" doc:"add linear maps in parallel to encoder, initial network and decoder"`
@@ -157,6 +158,7 @@ func (s *Settings) nets(dims model.Dims) statespace.Nets {
 	return statespace.Nets{
 		Dims:   dims,
 		Hidden: s.Hidden, EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks, Skip: s.Skip,
+		Interactions:        s.Interactions,
 		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
 	}
 }
@@ -318,6 +320,10 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 			ignored(key, "model.switching", "leave it out, or use another model.switching",
 				"a categorical switch is summed out, and its systems have a constant")
 		}
+	}
+	if s.Bodies == oneBody {
+		ignored("model.interactions", "model.bodies", "leave it out, or divide the channels into bodies",
+			"a single body has no other to act on it")
 	}
 	if s.Anneal.KLUntil == 0 {
 		ignored("anneal.kl_start", "anneal.kl_until", "leave it out, or set anneal.kl_until",

@@ -23,7 +23,7 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Di
 	meas := f.m.recognition.measure(t, c, b)
 	d, s := f.stand(from, b.Controls, meas, noise)
 	s.posterior(&d, 0)
-	d.state.Step(0)
+	d.move(0)
 	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
 	t.Fuse(autodiff.Fusion{
 		Draw: d.z.Block(1, b.B), Mean: mean, Variance: variance, M1: d.state.Mean, V1: d.state.QInference, M2: meas.Mean,
@@ -39,7 +39,7 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.D
 	t.Reset()
 	d, s := f.stand(from, u, measurement{}, noise)
 	s.prior(&d, 0)
-	d.state.Step(0)
+	d.move(0)
 	t.Draw(d.z.Block(1, from.B), d.state.Mean, d.state.Q, statespace.Disturbance(t, noise.State, from.B, c.NZ))
 	f.leave(dst, &d, s.draws(), d.state.Mean, d.state.Q)
 }

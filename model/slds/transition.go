@@ -12,6 +12,7 @@ import (
 type transitionNet struct {
 	next, first switchNet // g and g₀
 	message     statespace.Message
+	interaction statespace.Interaction
 
 	state            statespace.LocallyLinear
 	mixing           model.Dense // Normal: weights from s
@@ -26,11 +27,12 @@ func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitio
 	}
 	message := statespace.NewMessage(p, c.Bodies, c.NZ, draws)
 	n := transitionNet{
-		message: message,
-		next:    newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU+message.Width(), c, draws),
-		first:   newSwitchNet(p, "switch.first", c.NZ+c.NU+message.Width(), c, draws),
-		state:   statespace.NewLocallyLinear(p, c.M, c.NZ, inputs, c.Residual, c.VarianceFloor, draws),
-		nz:      c.NZ, nu: c.NU, switches: c.M, offset: c.Offset,
+		message:     message,
+		next:        newSwitchNet(p, "switch.next", c.NZ+c.M+c.NU+message.Width(), c, draws),
+		first:       newSwitchNet(p, "switch.first", c.NZ+c.NU+message.Width(), c, draws),
+		state:       statespace.NewLocallyLinear(p, c.M, c.NZ, inputs, c.Residual, c.VarianceFloor, draws),
+		interaction: statespace.NewInteraction(p, c.Bodies, c.NZ, c.Interactions, c.Hidden, draws),
+		nz:          c.NZ, nu: c.NU, switches: c.M, offset: c.Offset,
 	}
 	if c.Switching == Normal {
 		n.mixing = model.NewDense(p, "switch.mixing", c.M, c.M, draws)
@@ -107,6 +109,7 @@ type dynamics struct {
 	previous    autodiff.Tensor // s before step 0 when a forecast continues a sequence
 	first, next switchSteps
 	message     statespace.MessageSteps
+	interaction statespace.InteractionSteps
 }
 
 // begin lays out the recurrence. When it continues a sequence, previous is the switch before it and
@@ -131,6 +134,7 @@ func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, 
 	d.next = n.next.steps(t, rest, n.nz+n.switches+n.nu+n.message.Width(), block)
 	d.message = n.message.Steps(t, z.Slice(0, rows), block)
 	d.state = n.state.Steps(t, d.weights, z, n.inputs(t, u, rows), block)
+	d.interaction = n.interaction.Steps(t, z.Slice(0, rows), block)
 	return d
 }
 
@@ -149,6 +153,12 @@ func (n *transitionNet) inputs(t *autodiff.Tape, u autodiff.Tensor, rows int) au
 }
 
 func (d *dynamics) steps() int { return d.weights.Rows / d.block }
+
+// move computes the distribution of the state after step i from its mixing weights.
+func (d *dynamics) move(i int) {
+	d.state.Step(i)
+	d.interaction.Step(d.state.Mean.Block(i, d.block), i)
+}
 
 // proposeSwitch computes the transition parameters of the switch of step i; s holds the switches.
 func (d *dynamics) proposeSwitch(i int, s autodiff.Tensor) {

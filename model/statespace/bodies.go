@@ -156,7 +156,7 @@ func (f *bodiesForecaster) Emit(mean, sd, z []float32) {
 }
 
 // Systems has the base systems once for each body: systems k·M to k·M+M−1 move body k and leave the others out, so that
-// weights of all bodies mix them as they mix the systems of one.
+// weights of all bodies mix them as they mix the systems of one. What an Interaction adds is not among them.
 func (f *bodiesForecaster) Systems() model.Systems {
 	one, d, l := f.one.Systems(), f.Dims(), &f.m.layout
 	s := model.NewSystems(d.M, d.NZ, d.NU)

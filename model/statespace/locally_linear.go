@@ -11,14 +11,14 @@ type Matrices struct {
 	residual bool
 }
 
-// NewMatrices declares transition.A and transition.B, drawn from N(0, 1/(M·nz)²). With residual, z itself is added
-// to what A makes of it.
-func NewMatrices(p *autodiff.Params, systems, nz, nu int, residual bool, draws *rng.Stream) Matrices {
-	n := Matrices{A: p.Matrix("transition.A", systems*nz, nz), residual: residual}
+// NewMatrices declares NAME.A and NAME.B, drawn from N(0, 1/(M·nz)²). With residual, z itself is added to what A makes
+// of it.
+func NewMatrices(p *autodiff.Params, name string, systems, nz, nu int, residual bool, draws *rng.Stream) Matrices {
+	n := Matrices{A: p.Matrix(name+".A", systems*nz, nz), residual: residual}
 	scale := 1 / float64(systems*nz)
 	n.A.InitNormal(draws, scale)
 	if nu > 0 {
-		n.B = p.Matrix("transition.B", systems*nu, nz)
+		n.B = p.Matrix(name+".B", systems*nu, nz)
 		n.B.InitNormal(draws, scale)
 	}
 	return n
@@ -74,7 +74,7 @@ func NewLocallyLinear(p *autodiff.Params, systems, nz, nu int, residual bool, fl
 	draws *rng.Stream,
 ) LocallyLinear {
 	return LocallyLinear{
-		Matrices:   NewMatrices(p, systems, nz, nu, residual, draws),
+		Matrices:   NewMatrices(p, "transition", systems, nz, nu, residual, draws),
 		Q:          NewVariances(p, "transition.Q", systems, nz, floor, draws),
 		QInference: NewVariances(p, "transition.Q_inference", systems, nz, floor, draws),
 	}

@@ -6,15 +6,68 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Message is what the switch of a body is told of the other bodies of its sequence, whose rows stand beside its own:
+// pairLayer is the first layer of a network that sees the states of a body k and of another body j of its sequence,
+// whose rows stand beside each other:
+//
+//	h_kj = tanh(V z_k + W z_j + b)
+type pairLayer struct {
+	own    *autodiff.Weight // V
+	other  model.Dense      // W and b
+	bodies int              // at least 2
+}
+
+// newPairLayer declares NAME.own, NAME.weight and NAME.bias.
+func newPairLayer(p *autodiff.Params, name string, bodies, nz, width int, draws *rng.Stream) pairLayer {
+	l := pairLayer{own: p.Matrix(name+".own", nz, width), bodies: bodies}
+	l.own.InitFanIn(draws, nz)
+	l.other = model.NewDense(p, name, nz, width, draws)
+	return l
+}
+
+// steps puts the layer on the tape of a recurrence over z with blocks of the given rows.
+func (l pairLayer) steps(t *autodiff.Tape, z autodiff.Tensor, block int) pairSteps {
+	s := pairSteps{
+		tape: t, bodies: l.bodies, block: block,
+		own: t.Activation(z.Rows, l.own.Cols), other: t.Activation(z.Rows, l.own.Cols),
+		y: t.New(z.Rows*(l.bodies-1), l.own.Cols),
+	}
+	s.ofOwn = t.StepLinear(s.own, z, l.own, nil, autodiff.Identity, block)
+	s.ofOther = l.other.Steps(t, s.other, z, block)
+	return s
+}
+
+// pairSteps is a pairLayer on the tape of a recurrence.
+type pairSteps struct {
+	tape           *autodiff.Tape
+	own, other, y  autodiff.Tensor // y: of all pairs
+	ofOwn, ofOther autodiff.StepLinear
+	bodies, block  int
+}
+
+// pairs is how many a block has.
+func (s *pairSteps) pairs() int { return s.block * (s.bodies - 1) }
+
+// step computes the layer for the pairs of block i of the state.
+func (s *pairSteps) step(i int) autodiff.Tensor {
+	s.ofOwn.Step(i)
+	s.ofOther.Step(i)
+	y := s.y.Block(i, s.pairs())
+	s.tape.PairTanh(y, s.own.Block(i, s.block), s.other.Block(i, s.block), s.bodies)
+	return y
+}
+
+// pairGraph is the layer in a graph of one body: a value of each pair.
+func pairGraph(b *model.Builder, z, name string) string {
+	return b.Op("Tanh", b.Op(model.PairAdd, b.Op("MatMul", z, b.Parameter(name+".own")), b.Dense(z, name)))
+}
+
+// Message is what the switch of a body is told of the other bodies of its sequence:
 //
 //	m_k = mean over j ≠ k of tanh(V z_k + W z_j + b)
 //
 // It has as many values as the state of a body. A Message of one body is none: it has no parameters and no columns.
 type Message struct {
-	own    *autodiff.Weight // V
-	other  model.Dense      // W and b
-	bodies int
+	layer pairLayer
 }
 
 const messageName = "switch.message"
@@ -24,53 +77,45 @@ func NewMessage(p *autodiff.Params, bodies, nz int, draws *rng.Stream) Message {
 	if bodies < 2 {
 		return Message{}
 	}
-	m := Message{own: p.Matrix(messageName+".own", nz, nz), bodies: bodies}
-	m.own.InitFanIn(draws, nz)
-	m.other = model.NewDense(p, messageName, nz, nz, draws)
-	return m
+	return Message{newPairLayer(p, messageName, bodies, nz, nz, draws)}
 }
 
 // Width is the number of columns of a message.
 func (m Message) Width() int {
-	if m.bodies == 0 {
+	if m.layer.bodies == 0 {
 		return 0
 	}
-	return m.own.Cols
+	return m.layer.own.Cols
 }
 
 // Steps puts the message on the tape of a recurrence over z with blocks of the given rows.
 func (m Message) Steps(t *autodiff.Tape, z autodiff.Tensor, block int) MessageSteps {
-	s := MessageSteps{tape: t, bodies: m.bodies, block: block}
-	if m.bodies > 0 {
-		s.own, s.other = t.Activation(z.Rows, m.Width()), t.Activation(z.Rows, m.Width())
-		s.ofOwn = t.StepLinear(s.own, z, m.own, nil, autodiff.Identity, block)
-		s.ofOther = m.other.Steps(t, s.other, z, block)
+	if m.layer.bodies == 0 {
+		return MessageSteps{pairSteps{block: block}}
 	}
-	return s
+	return MessageSteps{m.layer.steps(t, z, block)}
 }
 
 // MessageSteps is a message on the tape of a recurrence.
-type MessageSteps struct {
-	tape           *autodiff.Tape
-	own, other     autodiff.Tensor
-	ofOwn, ofOther autodiff.StepLinear
-	bodies, block  int
-}
+type MessageSteps struct{ layer pairSteps }
 
 // Step returns the message to every row of block i of the state.
 func (s *MessageSteps) Step(i int) autodiff.Tensor {
-	if s.bodies == 0 {
-		return autodiff.Tensor{Rows: s.block}
+	l := &s.layer
+	if l.bodies == 0 {
+		return autodiff.Tensor{Rows: l.block}
 	}
-	s.ofOwn.Step(i)
-	s.ofOther.Step(i)
-	return s.tape.Others(s.own.Block(i, s.block), s.other.Block(i, s.block), s.bodies)
+	pairs := l.step(i)
+	y := l.tape.New(l.block, pairs.Cols)
+	clear(y.Value)
+	l.tape.PairSums(y, pairs, l.bodies, 1/float32(l.bodies-1))
+	return y
 }
 
-// MessageGraph is the message in a graph of one body, by the state of that body; "" if the model has none.
-func MessageGraph(b *model.Builder, z string) string {
+// MessageGraph is the message in a graph of one of so many bodies, by its state; "" if the model has none.
+func MessageGraph(b *model.Builder, z string, bodies int) string {
 	if !b.Has(messageName + ".weight") {
 		return ""
 	}
-	return b.Op(model.Others, b.Op("MatMul", z, b.Parameter(messageName+".own")), b.Dense(z, messageName))
+	return b.Op("Mul", b.Op(model.PairSum, pairGraph(b, z, messageName)), b.Scalar(1/float32(bodies-1)))
 }

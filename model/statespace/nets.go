@@ -12,6 +12,7 @@ type Nets struct {
 	EncoderHidden int  // width of the encoder trunk
 	Blocks        int  // residual blocks of each of them; 0: one dense layer
 	Skip          bool // linear maps beside them
+	Interactions  int  // systems of the interaction of bodies; 0: there is none
 
 	InitialObservations int // k, the (x, u) pairs that q(h) reads
 	Initial             InitialNet

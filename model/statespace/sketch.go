@@ -70,6 +70,7 @@ func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference
 		one := b.Op("Add", b.Op("Mul", b.Part(z, s.NZ, 0, 1), b.Scalar(0)), b.Scalar(1)) // a row for each of z
 		mean = b.Op("Add", mean, b.Mixture(one, weights, "transition.B", s.M, s.NU, 1))
 	}
+	mean = InteractionGraph(b, mean, z, s.NZ)
 	return mean, b.VarianceMixture(weights, "transition.Q", s.Floor), b.VarianceMixture(weights, "transition.Q_inference",
 		s.Floor)
 }
