@@ -2,8 +2,8 @@ package autodiff
 
 import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
-// A group is k consecutive rows, at least 2. Its pairs are a row r and each row s ≠ r of its group: k − 1 pairs for every
-// row, in ascending order of r and then of s, so that pairs of n rows are n·(k − 1) rows.
+// A group is k consecutive rows, at least 2. Its pairs are a row r and each row s ≠ r of its group: k − 1 pairs for
+// every row, in ascending order of r and then of s, so that pairs of n rows are n·(k − 1) rows.
 
 // PairTanh writes y_rs = tanh(own_r + other_s) for all pairs: the first layer of a network that sees both rows, whose
 // products with its weights are formed once for each row.

@@ -74,7 +74,8 @@ func (k *sketch) predict(belief string) {
 		k.from = k.z
 	}
 	k.from = statespace.InteractionGraph(k.Builder, k.from, k.z, c.NZ)
-	scores := k.Dense(k.Body(k.Concat(in, statespace.MessageGraph(k.Builder, k.z, c.Bodies)), "switch.next"), "switch.next.logits")
+	message := statespace.MessageGraph(k.Builder, k.z, c.Bodies)
+	scores := k.Dense(k.Body(k.Concat(in, message), "switch.next"), "switch.next.logits")
 	switch {
 	case c.Ages > 0:
 		k.predictAged(belief, scores)
@@ -107,7 +108,8 @@ func (k *sketch) byRow(belief, scores string) string {
 	return sum
 }
 
-// logDensities is −½·Σ ((x − from − move(j))²/v + log v) for each system, where v has the variances of all side by side.
+// logDensities is −½·Σ ((x − from − move(j))²/v + log v) for each system, where v has the variances of all side by
+// side.
 func (k *sketch) logDensities(x, v string) string {
 	c := k.m.cfg
 	if k.from != "" {
