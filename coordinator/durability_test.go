@@ -65,7 +65,7 @@ func TestRun_LogAndReportsAreAheadOfCheckpoints(t *testing.T) {
 			if a.Kind != "rename" {
 				return 0, nil
 			}
-			if _, err := fmt.Sscanf(filepath.Base(a.Path), "step-%d.safetensors", &step); err != nil {
+			if _, err := fmt.Sscanf(filepath.Base(a.Path), "step-%d.json", &step); err != nil {
 				return 0, nil
 			}
 			checked++
