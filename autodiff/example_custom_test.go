@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
-	"github.com/switchyard-ml/switchyard/autodiff/gradcheck"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -44,12 +43,13 @@ func ExampleCustom() {
 		return tape.Sum(tape.Mul(x, Swish(tape, x))) // x feeds two operations
 	}
 	tape.Backward(loss())
-	err := gradcheck.Check{
+	directions := rng.New(2, rng.Evaluation).At(0, 0, 0)
+	err := autodiff.GradCheck{
 		Values:     params.Values,
 		Gradient:   append([]float32(nil), tape.Gradient...),
 		Loss:       func() float64 { return float64(loss().Value[0]) },
 		Directions: 5, Steps: []float64{1e-2}, Tolerance: 1e-2,
-	}.Run(rng.New(2, rng.Evaluation))
+	}.Run(directions.Normal)
 	fmt.Println("difference:", err)
 	// Output:
 	// difference: <nil>

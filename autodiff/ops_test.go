@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/autodiff/gradcheck"
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -152,12 +151,13 @@ func TestGradients(t *testing.T) {
 			weightGradient := append([]float32(nil), tape.Gradient...)
 			scratch := NewTape(s.params)
 			loss := func() float64 { return s.loss(scratch) }
-			leaves := gradcheck.Check{Values: s.leaves, Gradient: leafGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
-			if err := leaves.Run(rng.New(1, rng.Evaluation)); err != nil {
+			directions := rng.New(1, rng.Evaluation).At(0, 0, 0)
+			leaves := GradCheck{Values: s.leaves, Gradient: leafGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
+			if err := leaves.Run(directions.Normal); err != nil {
 				t.Errorf("leaves: %v", err)
 			}
-			weights := gradcheck.Check{Values: s.params.Values, Gradient: weightGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
-			if err := weights.Run(rng.New(2, rng.Evaluation)); err != nil {
+			weights := GradCheck{Values: s.params.Values, Gradient: weightGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
+			if err := weights.Run(directions.Normal); err != nil {
 				t.Errorf("weights: %v", err)
 			}
 		})

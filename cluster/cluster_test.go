@@ -17,7 +17,6 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -86,9 +85,9 @@ type site struct {
 	log hclog.Logger
 }
 
-func (s *site) connect(key string) *natsbus.Bus {
+func (s *site) connect(key string) *cluster.Bus {
 	s.t.Helper()
-	bus, err := natsbus.Connect(natsbus.Config{URL: s.url, Name: key, NKeyFile: filepath.Join(s.dir, key), Log: s.log.Named(key)})
+	bus, err := cluster.Connect(cluster.BusConfig{URL: s.url, Name: key, NKeyFile: filepath.Join(s.dir, key), Log: s.log.Named(key)})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,4 +1,7 @@
-// Package cluster is what a cluster stands on: its broker, its keys and the keys that are closed.
+// Package cluster is what a cluster stands on: its broker, the connections to it, its keys and the keys that are closed.
+//
+// A Bus carries the protocol of package wire over NATS. Limits, reconnection and what the server tells are dealt with
+// here; no message is known.
 //
 // The broker is a NATS server inside the process, so that training needs no other program. It knows nothing about the
 // messages.

@@ -21,7 +21,6 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // routes are those of a server with a folder of keys.
@@ -67,9 +66,9 @@ func startCluster(t *testing.T, dir string, others int, log hclog.Logger) []*clu
 }
 
 // local connects within the process to a server, or by URL to others when it is away.
-func local(t *testing.T, dir, key, url string, b *cluster.Broker, log hclog.Logger) *natsbus.Bus {
+func local(t *testing.T, dir, key, url string, b *cluster.Broker, log hclog.Logger) *cluster.Bus {
 	t.Helper()
-	bus, err := natsbus.Connect(natsbus.Config{URL: url, Server: b, Name: key, NKeyFile: filepath.Join(dir, key), Log: log.Named(key)})
+	bus, err := cluster.Connect(cluster.BusConfig{URL: url, Server: b, Name: key, NKeyFile: filepath.Join(dir, key), Log: log.Named(key)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
 )
@@ -27,7 +27,7 @@ func npz(t *testing.T, path string) (shapes map[string][]int, values map[string]
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive, err := npy.OpenArchive(f, info.Size())
+	archive, err := array.OpenArchive(f, info.Size())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lab/fault"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // Environment variables for the flags of a connection.
@@ -111,28 +110,28 @@ func brokerAddress(text string) (string, error) {
 
 // connect opens a connection. The broker shows it under the name of the party. If the broker does not answer yet, the
 // connection keeps trying.
-func (f *connection) connect(party string, log hclog.Logger) (*natsbus.Bus, error) {
+func (f *connection) connect(party string, log hclog.Logger) (*cluster.Bus, error) {
 	return f.connectUntil(party, nil, log)
 }
 
 // connectUntil is connect; changed is called if the file of the key holds another one than at the start.
-func (f *connection) connectUntil(party string, changed func(), log hclog.Logger) (*natsbus.Bus, error) {
+func (f *connection) connectUntil(party string, changed func(), log hclog.Logger) (*cluster.Bus, error) {
 	return f.connectTo(nil, party, changed, log)
 }
 
 // connectTo is connectUntil, to a server of this process as long as that reaches others, if there is one.
-func (f *connection) connectTo(own *cluster.Broker, party string, changed func(), log hclog.Logger) (*natsbus.Bus,
+func (f *connection) connectTo(own *cluster.Broker, party string, changed func(), log hclog.Logger) (*cluster.Bus,
 	error,
 ) {
-	cfg := natsbus.Config{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log}
+	cfg := cluster.BusConfig{URL: f.url, NKeyFile: f.nkey, CAFile: f.ca, Name: party, Changed: changed, Log: log}
 	if own != nil {
 		cfg.Server = own
 	}
 	if f.url == "" {
 		cfg.CAFile = "" // the connection does not leave the process
 	}
-	bus, err := natsbus.Connect(cfg)
-	if errors.Is(err, natsbus.ErrCredentials) {
+	bus, err := cluster.Connect(cfg)
+	if errors.Is(err, cluster.ErrCredentials) {
 		return nil, config.Hint(config.Usage(err), "switchyard init makes the files for --nkey and --tls-ca")
 	}
 	if err != nil {

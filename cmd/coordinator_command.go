@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/store"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // coordinatorFlags are the flags of the coordinator command.
@@ -68,7 +68,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	if err != nil {
 		return err
 	}
-	connect := func(party string) (*natsbus.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
+	connect := func(party string) (*cluster.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
 	sweeps := a.hostedSweeps(flags.sweepsDir, log)
 	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.portrait
 	h := lead.New(lead.Config{

@@ -6,7 +6,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/trained"
 )
@@ -25,9 +24,9 @@ type dataRegimes struct {
 }
 
 type dataTried struct {
-	Regimes       int           `json:"regimes"`
-	LogLikelihood number.Number `json:"log_likelihood"` // nats per step
-	SE            number.Number `json:"standard_error"`
+	Regimes       int         `json:"regimes"`
+	LogLikelihood eval.Number `json:"log_likelihood"` // nats per step
+	SE            eval.Number `json:"standard_error"`
 }
 
 // weighed finds how many regimes a data set has, and gives the suggestion their sizes.
@@ -45,7 +44,7 @@ func (a *app) weighed(d *files.Dataset, g *suggestion, family string) (*dataRegi
 	}
 	for _, t := range e.Tried {
 		l := t.LogLikelihood
-		y.Tried = append(y.Tried, dataTried{t.Regimes, number.Number(l.Value), number.Number(l.SE)})
+		y.Tried = append(y.Tried, dataTried{t.Regimes, eval.Number(l.Value), eval.Number(l.SE)})
 	}
 	if e.Settled() {
 		y.used = g.Regimes(f, e.Regimes, e.Lags, e.Latent())

@@ -20,7 +20,6 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -118,7 +117,7 @@ func (c *hosts) hire(n int) (dismiss func()) {
 	c.t.Cleanup(cancel)
 	build := job.Build(builtin())
 	for i := range n {
-		bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Name: "worker", Log: hclog.NewNullLogger()})
+		bus, err := cluster.Connect(cluster.BusConfig{Server: c.broker, Name: "worker", Log: hclog.NewNullLogger()})
 		if err != nil {
 			c.t.Fatal(err)
 		}

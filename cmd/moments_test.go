@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
 // writingLines are commands that write files, beside those of the scene that do.
@@ -140,10 +140,10 @@ func wholeFile(path string, data []byte) bool {
 	case ".png":
 		return ends("IEND\xaeB`\x82")
 	case ".npz":
-		_, err := npy.OpenArchive(bytes.NewReader(data), int64(len(data)))
+		_, err := array.OpenArchive(bytes.NewReader(data), int64(len(data)))
 		return err == nil
 	case ".npy":
-		_, err := npy.Read(bytes.NewReader(data), files.DefaultLimit)
+		_, err := array.Read(bytes.NewReader(data), files.DefaultLimit)
 		return err == nil
 	}
 	return true

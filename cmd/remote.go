@@ -9,10 +9,10 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // Time limits of a command that asks a coordinator.
@@ -57,7 +57,7 @@ func (a *app) askUntil(link connection, ending string, do func(ctx context.Conte
 
 // untilDenied returns a context that also ends when the broker refuses the request for lack of permission. The broker
 // reports that separately, and no answer to the request follows.
-func untilDenied(ctx context.Context, bus *natsbus.Bus) (context.Context, context.CancelFunc) {
+func untilDenied(ctx context.Context, bus *cluster.Bus) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
@@ -75,7 +75,7 @@ func untilDenied(ctx context.Context, bus *natsbus.Bus) (context.Context, contex
 }
 
 // reach waits for the connection to the broker.
-func reach(ctx context.Context, bus *natsbus.Bus, url string) error {
+func reach(ctx context.Context, bus *cluster.Bus, url string) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for began := time.Now(); bus.Trouble() != ""; {

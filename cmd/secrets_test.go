@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // A file of the repository holds no key. The patterns do not match themselves.
@@ -190,7 +190,7 @@ func TestSession_SaysNoSecret(t *testing.T) {
 // notation.
 func overhear(t *testing.T, url, key, ca string) (tokens func() []string) {
 	t.Helper()
-	bus, err := natsbus.Connect(natsbus.Config{URL: url, Name: "test", NKeyFile: key, CAFile: ca, Log: hclog.NewNullLogger()})
+	bus, err := cluster.Connect(cluster.BusConfig{URL: url, Name: "test", NKeyFile: key, CAFile: ca, Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // worker starts a worker process of the cluster.
@@ -83,7 +83,7 @@ func TestWorker_LeavesInTheMiddle(t *testing.T) {
 func TestWorker_Refused(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	bus, err := natsbus.Connect(natsbus.Config{Server: c.broker, Log: hclog.NewNullLogger()})
+	bus, err := cluster.Connect(cluster.BusConfig{Server: c.broker, Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

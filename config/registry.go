@@ -12,7 +12,6 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/hopper"
 	"github.com/switchyard-ml/switchyard/envs/maze"
-	"github.com/switchyard-ml/switchyard/envs/noise"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
 	"github.com/switchyard-ml/switchyard/envs/regimes"
 
@@ -47,7 +46,7 @@ func builtin() Own {
 	return Own{
 		Environments: []envs.Kind{
 			fhn.Kind(), maze.Kind(), reacher.Kind(), ball.Kind(), hopper.Kind(), files.Kind(),
-			noise.Kind(), regimes.ModesKind(), regimes.StickyKind(), regimes.BounceKind(), regimes.NASCARKind(),
+			envs.NoiseKind(), regimes.ModesKind(), regimes.StickyKind(), regimes.BounceKind(), regimes.NASCARKind(),
 			regimes.LorenzKind(),
 		},
 		Families: []model.Family{

@@ -14,7 +14,6 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 	"github.com/switchyard-ml/switchyard/worker"
 )
@@ -58,11 +57,11 @@ func BenchmarkRound(b *testing.B) {
 				memory = folder(b)
 			}
 			benchmarkRound(b, c.workers, memory, func() wire.Bus {
-				cfg := natsbus.Config{URL: server.URL(), Log: hclog.NewNullLogger()}
+				cfg := cluster.BusConfig{URL: server.URL(), Log: hclog.NewNullLogger()}
 				if c.listen == "" {
 					cfg.Server = server
 				}
-				bus, err := natsbus.Connect(cfg)
+				bus, err := cluster.Connect(cfg)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -11,7 +11,6 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -57,7 +56,7 @@ func TestRun_OverNATS(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Shutdown()
-	bus, err := natsbus.Connect(natsbus.Config{Server: server, Log: hclog.NewNullLogger()})
+	bus, err := cluster.Connect(cluster.BusConfig{Server: server, Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

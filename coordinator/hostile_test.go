@@ -19,7 +19,6 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -137,7 +136,7 @@ func overNATS(t *testing.T) (connect func() wire.Bus) {
 	}
 	t.Cleanup(server.Shutdown)
 	return func() wire.Bus {
-		bus, err := natsbus.Connect(natsbus.Config{Server: server, Log: hclog.NewNullLogger()})
+		bus, err := cluster.Connect(cluster.BusConfig{Server: server, Log: hclog.NewNullLogger()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // Numbers are the metrics of an evaluation by name, see Metric.Names. What is not finite is NaN.
@@ -39,7 +37,7 @@ func (r Report) Numbers() Numbers {
 	for _, m := range r.Metrics {
 		for i, name := range m.Names() {
 			n[name] = m.Values[i]
-			if !number.Finite(m.Values[i]) {
+			if !Finite(m.Values[i]) {
 				n[name] = math.NaN()
 			}
 		}
@@ -66,7 +64,7 @@ func (m *Metric) UnmarshalJSON(b []byte) error {
 	*m = Metric{List: b[0] == '['}
 	switch b[0] {
 	case '{':
-		var object map[string]number.Number
+		var object map[string]Number
 		if err := json.Unmarshal(b, &object); err != nil {
 			return err
 		}
@@ -76,14 +74,14 @@ func (m *Metric) UnmarshalJSON(b []byte) error {
 		}
 		return nil
 	case '[':
-		var list []number.Number
+		var list []Number
 		if err := json.Unmarshal(b, &list); err != nil {
 			return err
 		}
-		m.Values = number.Floats(list)
+		m.Values = Floats(list)
 		return nil
 	}
-	var v number.Number
+	var v Number
 	err := json.Unmarshal(b, &v)
 	m.Values = []float64{float64(v)}
 	return err
@@ -105,16 +103,16 @@ func (n Numbers) MarshalJSON() ([]byte, error) {
 	if n == nil {
 		return []byte("null"), nil
 	}
-	out := map[string]number.Number{}
+	out := map[string]Number{}
 	for name, v := range n {
-		out[name] = number.Number(v)
+		out[name] = Number(v)
 	}
 	return json.Marshal(out)
 }
 
 // UnmarshalJSON reads null as NaN.
 func (n *Numbers) UnmarshalJSON(data []byte) error {
-	var in map[string]number.Number
+	var in map[string]Number
 	if err := json.Unmarshal(data, &in); err != nil || in == nil {
 		return err
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // EachScore is how good the predictions of one recording are, averaged over horizons and channels.
@@ -23,8 +21,8 @@ type EachScore struct {
 // MarshalJSON writes null for what is not finite.
 func (s EachScore) MarshalJSON() ([]byte, error) {
 	values := []any{
-		s.Recording, s.Starts, number.Number(s.MASE), number.Number(s.Persistence), number.Number(s.Coverage),
-		number.List(s.MAE),
+		s.Recording, s.Starts, Number(s.MASE), Number(s.Persistence), Number(s.Coverage),
+		NumberList(s.MAE),
 	}
 	names := []string{"recording", "starts", "mase", "mase_persistence", "coverage80", "mae"}
 	return orderedObject(len(names), func(i int) (string, []byte, error) {

@@ -3,8 +3,6 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
-
-	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // Report is the result of a protocol in the form that scripts read:
@@ -134,7 +132,7 @@ func orderedObject(n int, member func(i int) (name string, value []byte, err err
 }
 
 func (m Metric) json() ([]byte, error) {
-	list := number.List(m.Values)
+	list := NumberList(m.Values)
 	if m.Keys != nil {
 		return orderedObject(len(m.Keys), func(i int) (string, []byte, error) {
 			v, err := json.Marshal(list[i])

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 
 	"github.com/switchyard-ml/switchyard/model"
 
@@ -181,11 +181,11 @@ func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 
 func writeNPZ(tensors []Tensor) ([]byte, error) {
 	var b bytes.Buffer
-	archive := npy.NewArchiveWriter(&b)
+	archive := array.NewArchiveWriter(&b)
 	for _, t := range tensors {
 		w, err := archive.Array(t.Name)
 		if err == nil {
-			err = errors.Join(npy.WriteHeader(w, npy.Float32, t.Shape), npy.WriteFloat32s(w, t.Values))
+			err = errors.Join(array.WriteHeader(w, array.Float32, t.Shape), array.WriteFloat32s(w, t.Values))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("write %s: %w", t.Name, err)

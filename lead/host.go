@@ -19,7 +19,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
@@ -28,7 +27,7 @@ type Config struct {
 	Kinds    *config.Kinds // the kinds that configurations may name
 	RunsDir  string
 	URL      string // of the broker, for messages
-	Connect  func(party string) (*natsbus.Bus, error)
+	Connect  func(party string) (*cluster.Bus, error)
 	Faults   *fault.Injector  // nil: none
 	Command  config.Command   // makes the command lines in hints
 	Mistaken func(error) bool // whether the client made the mistake: it asked for something impossible
@@ -38,7 +37,7 @@ type Config struct {
 
 	// Direct gives the vectors of a run to workers of this process without a broker between them; nil: they all go
 	// through the broker.
-	Direct func(*natsbus.Bus) wire.Bus
+	Direct func(*cluster.Bus) wire.Bus
 	// Ready is called when the host leads runs, with a context that ends before the runs are interrupted; nil: nobody
 	// waits for it.
 	Ready func(context.Context)
@@ -50,7 +49,7 @@ type Config struct {
 type Host struct {
 	cfg      Config
 	log      hclog.Logger
-	bus      *natsbus.Bus // for pool and service; each run has a connection of its own
+	bus      *cluster.Bus // for pool and service; each run has a connection of its own
 	numerics []wire.Numeric
 	store    *ops.Store // data sets of the runs
 	pool     *Dispatcher

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // Reasons why a part of a run was not led to its end.
@@ -83,7 +83,7 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 func (h *Host) Workers() int { return h.pool.Workers() }
 
 // direct is the bus of a run over its connection.
-func (h *Host) direct(bus *natsbus.Bus) wire.Bus {
+func (h *Host) direct(bus *cluster.Bus) wire.Bus {
 	if h.cfg.Direct == nil {
 		return bus
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // rivalWait is how long another coordinator of the same broker has to answer. rivalLook is the time between two
@@ -102,7 +102,7 @@ func (h *Host) rival(i ops.Identity) error {
 }
 
 // WrongRole returns an error if the connection uses the key of another role.
-func WrongRole(bus *natsbus.Bus, role string) error {
+func WrongRole(bus *cluster.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
 		return config.Hint(config.Usage(err), "give the key of the right role with --nkey, the one that switchyard init "+
 			"calls %s.nk; if it is that one, the broker's list of users is of an older release: switchyard init makes it "+

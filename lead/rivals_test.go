@@ -13,7 +13,6 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/ops"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // TestHost_TheYoungerGivesIn: when brokers that were apart find each other, one of their hosts ends.
@@ -26,8 +25,8 @@ func TestHost_TheYoungerGivesIn(t *testing.T) {
 	connected := func() *Host {
 		h := New(Config{
 			RunsDir: t.TempDir(), Kinds: config.Builtin().Kinds(), Log: hclog.NewNullLogger(),
-			Connect: func(party string) (*natsbus.Bus, error) {
-				return natsbus.Connect(natsbus.Config{Server: b, Name: party, Log: hclog.NewNullLogger()})
+			Connect: func(party string) (*cluster.Bus, error) {
+				return cluster.Connect(cluster.BusConfig{Server: b, Name: party, Log: hclog.NewNullLogger()})
 			},
 		})
 		if err := h.Connect(); err != nil {

@@ -17,9 +17,9 @@ import (
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // hosted is a run that a host leads.
@@ -30,7 +30,7 @@ type hosted struct {
 	from  *checkpoint.Checkpoint // nil: from the first step
 	until uint64                 // the update at which it pauses; 0: none
 	err   error                  // how it ended; set before done is closed
-	bus   *natsbus.Bus
+	bus   *cluster.Bus
 	lead  *coordinator.Coordinator
 	watch *hostWatch
 

@@ -9,7 +9,6 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 // Carrier is how vectors travel between parties of one process.
@@ -31,7 +30,7 @@ type Transport struct {
 	broker  *cluster.Broker
 	carrier Carrier
 	local   *wire.InProcess // nil: vectors go through the broker as well
-	buses   []*natsbus.Bus
+	buses   []*cluster.Bus
 	keys    string // folder; empty: the broker asks for none
 	log     hclog.Logger
 }
@@ -74,15 +73,15 @@ func (t *Transport) Connect(party string) (wire.Bus, error) {
 }
 
 // Plain opens a connection on which everything goes through the broker. Whoever asks for it closes it.
-func (t *Transport) Plain(party string) (*natsbus.Bus, error) {
-	cfg := natsbus.Config{Server: t.broker, Name: party, Log: t.log.Named(party)}
+func (t *Transport) Plain(party string) (*cluster.Bus, error) {
+	cfg := cluster.BusConfig{Server: t.broker, Name: party, Log: t.log.Named(party)}
 	if t.carrier == TCP {
 		cfg.Server, cfg.URL = nil, t.broker.URL()
 	}
 	if t.keys != "" {
 		cfg.NKeyFile = filepath.Join(t.keys, cluster.CoordinatorKey)
 	}
-	bus, err := natsbus.Connect(cfg)
+	bus, err := cluster.Connect(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("connect %s to the embedded broker: %w", party, err)
 	}
@@ -90,7 +89,7 @@ func (t *Transport) Plain(party string) (*natsbus.Bus, error) {
 }
 
 // Direct is a bus over a connection on which vectors between parties of this process travel as the carrier says.
-func (t *Transport) Direct(bus *natsbus.Bus) wire.Bus {
+func (t *Transport) Direct(bus *cluster.Bus) wire.Bus {
 	if t.local == nil {
 		return bus
 	}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/store"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,7 +86,7 @@ func newBroker(t *testing.T) (connect func() *nats.Conn) {
 	}
 	t.Cleanup(b.Shutdown)
 	return func() *nats.Conn {
-		bus, err := natsbus.Connect(natsbus.Config{Server: b, Name: t.Name(), Log: hclog.NewNullLogger()})
+		bus, err := cluster.Connect(cluster.BusConfig{Server: b, Name: t.Name(), Log: hclog.NewNullLogger()})
 		if err != nil {
 			t.Fatal(err)
 		}

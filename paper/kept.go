@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -140,22 +139,22 @@ func (s *Study) keep(t Trial) error {
 
 // MarshalJSON writes null for what is not finite.
 func (c Curves) MarshalJSON() ([]byte, error) {
-	out := map[string][]number.Number{}
+	out := map[string][]eval.Number{}
 	for name, column := range c {
-		out[name] = number.List(column)
+		out[name] = eval.NumberList(column)
 	}
 	return json.Marshal(out)
 }
 
 // UnmarshalJSON reads null as NaN.
 func (c *Curves) UnmarshalJSON(data []byte) error {
-	var in map[string][]number.Number
+	var in map[string][]eval.Number
 	if err := json.Unmarshal(data, &in); err != nil {
 		return err
 	}
 	*c = Curves{}
 	for name, column := range in {
-		(*c)[name] = number.Floats(column)
+		(*c)[name] = eval.Floats(column)
 	}
 	return nil
 }

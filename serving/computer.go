@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -87,12 +87,12 @@ func (c *runComputer) forecast(ctx context.Context, s trained.Series, q *Forecas
 	if err != nil {
 		return ForecastAnswer{}, err
 	}
-	y := ForecastAnswer{Mean: number.Table(f.Mean), Levels: q.Quantiles}
+	y := ForecastAnswer{Mean: eval.NumberRows(f.Mean), Levels: q.Quantiles}
 	for _, level := range q.Quantiles {
 		if err := ctx.Err(); err != nil {
 			return y, fmt.Errorf("compute quantiles: %w", err)
 		}
-		y.Quantiles = append(y.Quantiles, number.Table(f.Quantile(level)))
+		y.Quantiles = append(y.Quantiles, eval.NumberRows(f.Quantile(level)))
 	}
 	return y, nil
 }

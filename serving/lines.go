@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -111,7 +111,7 @@ func (f *lineFilter) line(n int, text string) error {
 	if err != nil {
 		return lineFault(n, err)
 	}
-	o := trained.Observation{Values: number.Floats(q.Observation), Controls: q.Controls}
+	o := trained.Observation{Values: eval.Floats(q.Observation), Controls: q.Controls}
 	if f.begin == 0 {
 		return f.answer(n, o)
 	}
@@ -148,8 +148,8 @@ func (f *lineFilter) answer(n int, o trained.Observation) error {
 		return lineFault(n, err)
 	}
 	if err := f.to.Encode(Line{
-		f.state.Steps, number.List(f.state.Mean), number.List(f.state.SD),
-		number.List(f.state.Weights), number.List(f.state.Expected),
+		f.state.Steps, eval.NumberList(f.state.Mean), eval.NumberList(f.state.SD),
+		eval.NumberList(f.state.Weights), eval.NumberList(f.state.Expected),
 	}); err != nil {
 		return fmt.Errorf("write the output: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -342,12 +342,12 @@ func (m *machine) enter(r *request, state trained.State, o trained.Observation) 
 	r.at++
 	y := &r.filtered
 	y.Client, y.Steps = r.client, c.steps
-	y.Mean = append(y.Mean, number.List(state.Mean))
-	y.SD = append(y.SD, number.List(state.SD))
-	y.Weights = append(y.Weights, number.List(state.Weights))
+	y.Mean = append(y.Mean, eval.NumberList(state.Mean))
+	y.SD = append(y.SD, eval.NumberList(state.SD))
+	y.Weights = append(y.Weights, eval.NumberList(state.Weights))
 	if state.Expected != nil {
-		y.Expected = append(y.Expected, number.List(state.Expected))
-		y.Noise = append(y.Noise, number.List(state.Noise))
+		y.Expected = append(y.Expected, eval.NumberList(state.Expected))
+		y.Noise = append(y.Noise, eval.NumberList(state.Noise))
 	}
 }
 

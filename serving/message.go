@@ -3,17 +3,17 @@ package serving
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // Number is a number of a message; null stands for a missing one.
-type Number = number.Number
+type Number = eval.Number
 
 func missing(x [][]Number) [][]float64 {
 	y := make([][]float64, len(x))
 	for i, row := range x {
-		y[i] = number.Floats(row)
+		y[i] = eval.Floats(row)
 	}
 	return y
 }
@@ -28,7 +28,7 @@ type FilterRequest struct {
 
 // at is observation i.
 func (r *FilterRequest) at(i int) trained.Observation {
-	o := trained.Observation{Values: number.Floats(r.Observations[i])}
+	o := trained.Observation{Values: eval.Floats(r.Observations[i])}
 	if r.Controls != nil {
 		o.Controls = r.Controls[i]
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -23,7 +23,7 @@ type ClientState struct {
 func (c *client) saved(name string) *ClientState {
 	state := c.state.Clone()
 	return &ClientState{
-		Client: name, Steps: c.steps, State: &state, Observations: number.Table(c.history.Observations),
+		Client: name, Steps: c.steps, State: &state, Observations: eval.NumberRows(c.history.Observations),
 		Controls: c.history.Controls[:len(c.history.Controls):len(c.history.Controls)],
 	}
 }

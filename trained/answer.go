@@ -12,11 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/disk"
-	"github.com/switchyard-ml/switchyard/internal/number"
 )
 
 // Answer is one answer in all its forms.
@@ -123,7 +122,7 @@ func (a *Answer) draw(w io.Writer, path string) error {
 }
 
 func (a *Answer) writeNPZ(w io.Writer) error {
-	archive := npy.NewArchiveWriter(w)
+	archive := array.NewArchiveWriter(w)
 	for _, x := range a.Arrays {
 		out, err := archive.Array(x.Name)
 		if err == nil {
@@ -139,11 +138,11 @@ func (a *Answer) writeNPZ(w io.Writer) error {
 func (x Array) writeNPY(w io.Writer) error {
 	switch {
 	case x.Text != nil:
-		return npy.WriteStrings(w, x.Text, x.Shape...)
+		return array.WriteStrings(w, x.Text, x.Shape...)
 	case x.Ints != nil:
-		return errors.Join(npy.WriteHeader(w, npy.Int64, x.Shape), npy.WriteInts(w, x.Ints))
+		return errors.Join(array.WriteHeader(w, array.Int64, x.Shape), array.WriteInts(w, x.Ints))
 	}
-	if err := npy.WriteHeader(w, npy.Float64, x.Shape); err != nil {
+	if err := array.WriteHeader(w, array.Float64, x.Shape); err != nil {
 		return err
 	}
 	buffer := make([]byte, 0, 8*len(x.Values))
@@ -193,7 +192,7 @@ func (x Array) nest(b *bytes.Buffer, d int, at *int) error {
 		case x.Ints != nil:
 			v = x.Ints[*at]
 		default:
-			v = number.Number(x.Values[*at])
+			v = eval.Number(x.Values[*at])
 		}
 		*at++
 		text, err := json.Marshal(v)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-	"github.com/switchyard-ml/switchyard/internal/number"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
@@ -61,20 +61,20 @@ func (s *State) Clone() State {
 type storedState struct {
 	Steps                             int
 	Of                                string `json:",omitempty"`
-	Mean, SD, Weights                 []number.Number
-	Expected, Noise                   []number.Number
-	Past                              [][]number.Number
+	Mean, SD, Weights                 []eval.Number
+	Expected, Noise                   []eval.Number
+	Past                              [][]eval.Number
 	T                                 int                  // observations that the first state is inferred from
-	First, FirstControls, Z, Switched []number.Number      `json:",omitempty"`
+	First, FirstControls, Z, Switched []eval.Number        `json:",omitempty"`
 	Measured                          *files.Normalisation `json:",omitempty"`
 }
 
 // MarshalJSON writes all that a filter goes on from.
 func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedState{
-		s.Steps, s.Of, number.List(s.Mean), number.List(s.SD), number.List(s.Weights), number.List(s.Expected),
-		number.List(s.Noise), number.Table(s.past), s.first.T, number.List32(s.first.Observations),
-		number.List32(s.first.Controls), number.List32(s.z), number.List32(s.switched), s.measured,
+		s.Steps, s.Of, eval.NumberList(s.Mean), eval.NumberList(s.SD), eval.NumberList(s.Weights), eval.NumberList(s.Expected),
+		eval.NumberList(s.Noise), eval.NumberRows(s.past), s.first.T, eval.NumberList32(s.first.Observations),
+		eval.NumberList32(s.first.Controls), eval.NumberList32(s.z), eval.NumberList32(s.switched), s.measured,
 	})
 }
 
@@ -85,16 +85,16 @@ func (s *State) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("read a state: %w", err)
 	}
 	*s = State{
-		Steps: t.Steps, Of: t.Of, Mean: number.Floats(t.Mean), SD: number.Floats(t.SD), Weights: number.Floats(t.Weights),
-		Expected: number.Floats(t.Expected), Noise: number.Floats(t.Noise), z: number.Floats32(t.Z), measured: t.Measured,
+		Steps: t.Steps, Of: t.Of, Mean: eval.Floats(t.Mean), SD: eval.Floats(t.SD), Weights: eval.Floats(t.Weights),
+		Expected: eval.Floats(t.Expected), Noise: eval.Floats(t.Noise), z: eval.Floats32(t.Z), measured: t.Measured,
 	}
 	if len(t.Switched) > 0 { // nil until a switch led to the state
-		s.switched = number.Floats32(t.Switched)
+		s.switched = eval.Floats32(t.Switched)
 	}
 	s.first.T, s.first.B = t.T, 1
-	s.first.Observations, s.first.Controls = number.Floats32(t.First), number.Floats32(t.FirstControls)
+	s.first.Observations, s.first.Controls = eval.Floats32(t.First), eval.Floats32(t.FirstControls)
 	for _, row := range t.Past {
-		s.past = append(s.past, number.Floats(row))
+		s.past = append(s.past, eval.Floats(row))
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (o *Online) Check(s *State) error {
 	}
 	for _, list := range [][]float32{s.z, s.switched} {
 		for _, v := range list {
-			fits = fits && number.Finite(float64(v))
+			fits = fits && eval.Finite(float64(v))
 		}
 	}
 	if n := s.measured; n != nil {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/matrix"
-	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -30,14 +30,14 @@ type Portrait struct {
 
 // Fan is a forecast from step Begin on, beside the series; nil stands for what is missing.
 type Fan struct {
-	Begin     int               `json:"begin"`
-	Shown     []int             `json:"shown"` // channels
-	Series    [][]number.Number `json:"series"`
-	Mean      [][]number.Number `json:"mean"`
-	Low       [][]number.Number `json:"low"` // of nine tenths
-	High      [][]number.Number `json:"high"`
-	InnerLow  [][]number.Number `json:"inner_low"` // of a half
-	InnerHigh [][]number.Number `json:"inner_high"`
+	Begin     int             `json:"begin"`
+	Shown     []int           `json:"shown"` // channels
+	Series    [][]eval.Number `json:"series"`
+	Mean      [][]eval.Number `json:"mean"`
+	Low       [][]eval.Number `json:"low"` // of nine tenths
+	High      [][]eval.Number `json:"high"`
+	InnerLow  [][]eval.Number `json:"inner_low"` // of a half
+	InnerHigh [][]eval.Number `json:"inner_high"`
 }
 
 // Mode is an eigenvalue.
@@ -181,9 +181,9 @@ func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error
 		return nil
 	}
 	p.Fan = &Fan{
-		Begin: begin, Series: number.Table(s.Observations), Mean: number.Table(f.Mean), Low: number.Table(f.Quantile(0.05)),
-		High:     number.Table(f.Quantile(0.95)),
-		InnerLow: number.Table(f.Quantile(0.25)), InnerHigh: number.Table(f.Quantile(0.75)),
+		Begin: begin, Series: eval.NumberRows(s.Observations), Mean: eval.NumberRows(f.Mean), Low: eval.NumberRows(f.Quantile(0.05)),
+		High:     eval.NumberRows(f.Quantile(0.95)),
+		InnerLow: eval.NumberRows(f.Quantile(0.25)), InnerHigh: eval.NumberRows(f.Quantile(0.75)),
 	}
 	for i := range min(len(s.Observations[0]), portraitChannels) {
 		p.Fan.Shown = append(p.Fan.Shown, i)
@@ -211,7 +211,7 @@ func mainDirections(states [][]float64, regime []int) *States {
 	mean := make([]float64, n)
 	for _, z := range states {
 		for i, v := range z {
-			if !number.Finite(v) {
+			if !eval.Finite(v) {
 				return nil
 			}
 			mean[i] += v / float64(T)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/store"
@@ -51,20 +51,20 @@ func (r *Run) writeRegimes(own *eval.Recordings, dir string) error {
 		return err
 	}
 	var file bytes.Buffer
-	w := npy.NewArchiveWriter(&file)
-	add := func(name string, t npy.Type, shape []int, write func(io.Writer) error) {
+	w := array.NewArchiveWriter(&file)
+	add := func(name string, t array.Type, shape []int, write func(io.Writer) error) {
 		entry, fault := w.Array(name)
 		if fault == nil {
-			fault = errors.Join(npy.WriteHeader(entry, t, shape), write(entry))
+			fault = errors.Join(array.WriteHeader(entry, t, shape), write(entry))
 		}
 		err = errors.Join(err, fault)
 	}
 	n := len(step)
 	floats := func(name string, values []float32) {
-		add(name, npy.Float32, []int{n, found.K}, func(w io.Writer) error { return npy.WriteFloat32s(w, values) })
+		add(name, array.Float32, []int{n, found.K}, func(w io.Writer) error { return array.WriteFloat32s(w, values) })
 	}
 	ints := func(name string, values []int64) {
-		add(name, npy.Int64, []int{n}, func(w io.Writer) error { return npy.WriteInts(w, values) })
+		add(name, array.Int64, []int{n}, func(w io.Writer) error { return array.WriteInts(w, values) })
 	}
 	floats("probability", found.Probability)
 	floats("spread", found.Spread)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -19,11 +18,11 @@ func (r *Run) calibration() string {
 		return ""
 	}
 	var kept struct{ Metrics map[string]json.RawMessage }
-	var coverage []number.Number
+	var coverage []eval.Number
 	if json.Unmarshal(text, &kept) != nil || json.Unmarshal(kept.Metrics[eval.CoverageName()], &coverage) != nil {
 		return ""
 	}
-	return eval.Calibrated(number.Floats(coverage))
+	return eval.Calibrated(eval.Floats(coverage))
 }
 
 // judge says below the table of an evaluation whether the model is ahead of the simplest rule, and whether the run ends
@@ -47,7 +46,7 @@ func (r *Run) judge(found *eval.Findings) {
 	}
 	if u, ok := r.config.Usual(); ok {
 		value := numbers.Get(u.Number)
-		if !number.Finite(value) {
+		if !eval.Finite(value) {
 			return
 		}
 		verdict, fails := u.Judge(value)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -70,7 +69,7 @@ func (s *Server) latestOf(run Run) map[string]any {
 	all := map[string]any{}
 	for _, r := range []store.Record{f.train, f.check} {
 		for name, v := range r.Values {
-			all[r.Split+"/"+name] = number.Number(v)
+			all[r.Split+"/"+name] = eval.Number(v)
 		}
 	}
 	return all
@@ -123,7 +122,7 @@ func (f *facts) measured(path string) error {
 	}
 	protocol := strings.TrimSuffix(filepath.Base(path), ".json")
 	for name, v := range numbers {
-		if number.Finite(v) {
+		if eval.Finite(v) {
 			f.results[protocol+"/"+name] = v
 		}
 	}
@@ -133,7 +132,7 @@ func (f *facts) measured(path string) error {
 // typed is a setting as a number if it is one.
 func typed(text string) any {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
-		return number.Number(v)
+		return eval.Number(v)
 	}
 	return text
 }

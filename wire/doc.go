@@ -1,6 +1,6 @@
 // Package wire is the protocol between the coordinator of a run and its workers, in one place: messages, subjects,
 // version, codec, the cutting of vectors into chunks, and the Bus that carries them. It knows no model, no optimizer
-// and no NATS. Package natsbus is the Bus of real runs, InProcess carries vectors between the parties of one process,
+// and no NATS. Package cluster has the Bus of real runs, InProcess carries vectors between the parties of one process,
 // and Memory is the Bus of tests.
 //
 // A message is one msgpack array

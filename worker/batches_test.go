@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/envs/noise"
+	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -72,7 +72,7 @@ func TestBatches_AreBounded(t *testing.T) {
 // TestEpisodes_KeptOrNot: windows hold the same values whether the set is kept, one goroutine or several ask for an
 // episode, and wherever it begins.
 func TestEpisodes_KeptOrNot(t *testing.T) {
-	env, err := noise.New(3, 2)
+	env, err := envs.NewNoise(3, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestEpisodes_KeptOrNot(t *testing.T) {
 }
 
 func TestEpisodes_LargeSetsAreNotKept(t *testing.T) {
-	env, err := noise.New(1000, 24)
+	env, err := envs.NewNoise(1000, 24)
 	if err != nil {
 		t.Fatal(err)
 	}

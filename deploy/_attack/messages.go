@@ -9,10 +9,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats.go"
 
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/wire"
-	"github.com/switchyard-ml/switchyard/wire/natsbus"
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
@@ -96,7 +96,7 @@ func phantoms(ctx context.Context, t *thief) error {
 // silent is members of the run that are what they should be, say that they compute their leases, and never deliver.
 func silent(members int) func(context.Context, *thief) error {
 	return func(ctx context.Context, t *thief) error {
-		bus, err := natsbus.Connect(natsbus.Config{
+		bus, err := cluster.Connect(cluster.BusConfig{
 			URL: t.url, Name: "silent", NKeyFile: t.keyFile,
 			Log: hclog.NewNullLogger(),
 		})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
 // unitSeconds are the units in which numpy counts dates from 1970, in seconds. Months and years are not among them.
@@ -13,7 +13,7 @@ var unitSeconds = map[string]float64{
 }
 
 // dates gives the episodes the times of an array of dates, of numpy's own kind or as text.
-func (b *builder) dates(name string, a *npy.Array) error {
+func (b *builder) dates(name string, a *array.Array) error {
 	stride := a.Len() / max(1, len(b.data.Episodes)) // of an episode
 	c := &clock{order: b.options.Dates}
 	read := b.dated(name, a, c)
@@ -59,8 +59,8 @@ func (b *builder) dates(name string, a *npy.Array) error {
 }
 
 // dated reads a date of an array.
-func (b *builder) dated(name string, a *npy.Array, c *clock) func(i int) (float64, error) {
-	if a.Kind == npy.Text {
+func (b *builder) dated(name string, a *array.Array, c *clock) func(i int) (float64, error) {
+	if a.Kind == array.Text {
 		texts := a.Strings()
 		return func(i int) (float64, error) { return c.read(texts[i]) }
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -36,7 +36,7 @@ func (b *builder) readTimes(name string) error {
 	if err != nil {
 		return err
 	}
-	if f.array != nil && (f.array.Kind == npy.Text || f.array.Unit != "") {
+	if f.array != nil && (f.array.Kind == array.Text || f.array.Unit != "") {
 		return b.dates(name, f.array)
 	}
 	p, err := b.panel("t", "[N,T]", 0)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -19,8 +19,8 @@ var keys = []string{
 
 // field is an array of a file, or one array per episode.
 type field struct {
-	array *npy.Array
-	cells []*npy.Array
+	array *array.Array
+	cells []*array.Array
 }
 
 // arrays are the named arrays of one file.
@@ -135,7 +135,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	p := &panel{name: name}
 	list := f.cells
 	if f.array != nil {
-		list = []*npy.Array{f.array}
+		list = []*array.Array{f.array}
 	}
 	if len(list) == 0 {
 		return nil, faultf(name, "save it as float32", "it holds no numbers")
@@ -153,7 +153,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 		}
 	}
 	for i, a := range list {
-		if a.Kind == npy.Text {
+		if a.Kind == array.Text {
 			return nil, faultf(name, "save it as float32", "it holds text in place of numbers")
 		}
 		if a.Unit != "" {
@@ -162,7 +162,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 		if a.Len() == 0 {
 			return nil, faultf(name, "leave it out", "it is empty: its shape is %v", a.Shape)
 		}
-		p.bytes = a.Kind != npy.Float
+		p.bytes = a.Kind != array.Float
 		if v, ok := beyond(a); ok && key == "y" {
 			return nil, faultf(name, "subtract an offset before saving", "the whole number %s has more digits than float64 "+
 				"holds", v)
@@ -200,7 +200,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 
 // oneEpisode reports whether an array has no dimension for episodes. In a MATLAB file, an array of two dimensions is
 // one episode if y is one.
-func (b *builder) oneEpisode(a *npy.Array, trailing []int) bool {
+func (b *builder) oneEpisode(a *array.Array, trailing []int) bool {
 	if b.in.stacked {
 		return false
 	}
@@ -208,8 +208,8 @@ func (b *builder) oneEpisode(a *npy.Array, trailing []int) bool {
 }
 
 // beyond finds a whole number that float64 does not hold.
-func beyond(a *npy.Array) (string, bool) {
-	if a.Kind != npy.Int && a.Kind != npy.Uint || a.Size < 8 {
+func beyond(a *array.Array) (string, bool) {
+	if a.Kind != array.Int && a.Kind != array.Uint || a.Size < 8 {
 		return "", false
 	}
 	for _, v := range a.Float64s() {
@@ -221,12 +221,12 @@ func beyond(a *npy.Array) (string, bool) {
 }
 
 // rounds reports whether float32 may round the values of an array.
-func rounds(a *npy.Array) bool {
-	return a.Kind == npy.Float && a.Size == 8 || (a.Kind == npy.Int || a.Kind == npy.Uint) && a.Size >= 4
+func rounds(a *array.Array) bool {
+	return a.Kind == array.Float && a.Size == 8 || (a.Kind == array.Int || a.Kind == array.Uint) && a.Size >= 4
 }
 
 // stack divides an array along its first dimension. exact keeps the values in float64 too.
-func (p *panel) stack(a *npy.Array, exact bool) {
+func (p *panel) stack(a *array.Array, exact bool) {
 	if len(a.Shape) == 0 {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/errors.golden")
@@ -37,54 +37,54 @@ var broken = []struct {
 	{name: "no archive", files: one("a.npz", text("this is no zip"))},
 	{name: "empty archive", files: one("a.npz", func(t testing.TB) string { return npz(t) })},
 	{name: "wrong key", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"observations", []int{1, 2, 1}, []float32{1, 2}}, array{"actions", []int{1, 2, 1}, []float32{1, 2}})
+		return npz(t, named{"observations", []int{1, 2, 1}, []float32{1, 2}}, named{"actions", []int{1, 2, 1}, []float32{1, 2}})
 	})},
-	{name: "unknown keys", files: one("a.npz", func(t testing.TB) string { return npz(t, array{"position", []int{1, 2, 1}, []float32{1, 2}}) })},
+	{name: "unknown keys", files: one("a.npz", func(t testing.TB) string { return npz(t, named{"position", []int{1, 2, 1}, []float32{1, 2}}) })},
 	{name: "y and images", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 2, 1}, []float32{1, 2}}, array{"images", []int{1, 2, 1, 1}, []float32{1, 1}})
+		return npz(t, named{"y", []int{1, 2, 1}, []float32{1, 2}}, named{"images", []int{1, 2, 1, 1}, []float32{1, 1}})
 	})},
 	{name: "the same array twice", files: one("a.npz", func(t testing.TB) string { return npz(t, append(good(), good()...)...) })},
 	{name: "renamed onto another", options: Options{Rename: map[string]string{"v": "y"}}, files: one("a.npz", func(t testing.TB) string {
-		return npz(t, append(good(), array{"v", []int{1, 2, 1}, []float32{1, 2}})...)
+		return npz(t, append(good(), named{"v", []int{1, 2, 1}, []float32{1, 2}})...)
 	})},
 	{name: "wrong dtype: complex", files: one("a.npz", func(t testing.TB) string { return rawArchive(t, "y", header("<c8", false, "(1, 2, 1)")) })},
 	{name: "wrong dtype: objects", files: one("a.npz", func(t testing.TB) string { return rawArchive(t, "y", header("|O", false, "(3,)")) })},
 	{name: "wrong dtype: text", files: one("a.npz", func(t testing.TB) string {
 		return rawArchive(t, "y", header("<U1", false, "(1, 2, 1)")+strings.Repeat("\x00", 8))
 	})},
-	{name: "no episodes", files: one("a.npz", func(t testing.TB) string { return npz(t, array{"y", []int{0, 3, 1}, nil}) })},
-	{name: "one step", files: one("a.npz", func(t testing.TB) string { return npz(t, array{"y", []int{2, 1, 1}, []float32{1, 2}}) })},
+	{name: "no episodes", files: one("a.npz", func(t testing.TB) string { return npz(t, named{"y", []int{0, 3, 1}, nil}) })},
+	{name: "one step", files: one("a.npz", func(t testing.TB) string { return npz(t, named{"y", []int{2, 1, 1}, []float32{1, 2}}) })},
 	{name: "infinity", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 2, 2}, []float32{1, 2, float32(math.Inf(1)), 4}})
+		return npz(t, named{"y", []int{1, 2, 2}, []float32{1, 2, float32(math.Inf(1)), 4}})
 	})},
-	{name: "every value missing", files: one("a.npz", func(t testing.TB) string { return npz(t, array{"y", []int{1, 2, 1}, []float32{nan, nan}}) })},
+	{name: "every value missing", files: one("a.npz", func(t testing.TB) string { return npz(t, named{"y", []int{1, 2, 1}, []float32{nan, nan}}) })},
 	{name: "NaN in a control", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{2, 2, 1}, make([]float32, 4)}, array{"u", []int{2, 2, 1}, []float32{0, 1, nan, nan}})
+		return npz(t, named{"y", []int{2, 2, 1}, make([]float32, 4)}, named{"u", []int{2, 2, 1}, []float32{0, 1, nan, nan}})
 	})},
 	{name: "controls of another length", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 4, 1}, make([]float32, 4)}, array{"u", []int{1, 2, 1}, []float32{0, 1}})
+		return npz(t, named{"y", []int{1, 4, 1}, make([]float32, 4)}, named{"u", []int{1, 2, 1}, []float32{0, 1}})
 	})},
 	{name: "controls of fewer episodes", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{2, 2, 1}, make([]float32, 4)}, array{"u", []int{1, 2, 1}, []float32{0, 1}})
+		return npz(t, named{"y", []int{2, 2, 1}, make([]float32, 4)}, named{"u", []int{1, 2, 1}, []float32{0, 1}})
 	})},
 	{name: "mask of halves", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 2, 1}, make([]float32, 2)}, array{"mask", []int{1, 2}, []float32{0.5, 1}})
+		return npz(t, named{"y", []int{1, 2, 1}, make([]float32, 2)}, named{"mask", []int{1, 2}, []float32{0.5, 1}})
 	})},
 	{name: "mask of another width", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 2, 3}, make([]float32, 6)}, array{"mask", []int{1, 2, 2}, make([]float32, 4)})
+		return npz(t, named{"y", []int{1, 2, 3}, make([]float32, 6)}, named{"mask", []int{1, 2, 2}, make([]float32, 4)})
 	})},
 	{name: "length beyond the array", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, append(good(), array{"length", []int{2}, []float32{3, 4}})...)
+		return npz(t, append(good(), named{"length", []int{2}, []float32{3, 4}})...)
 	})},
 	{name: "length for too few episodes", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, append(good(), array{"length", []int{1}, []float32{3}})...)
+		return npz(t, append(good(), named{"length", []int{1}, []float32{3}})...)
 	})},
 	{name: "modes that are no whole numbers", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 2, 1}, make([]float32, 2)}, array{"z", []int{1, 2}, []float32{0, 0.5}})
+		return npz(t, named{"y", []int{1, 2, 1}, make([]float32, 2)}, named{"z", []int{1, 2}, []float32{0, 0.5}})
 	})},
-	{name: "dt of zero", files: one("a.npz", func(t testing.TB) string { return npz(t, append(good(), array{"dt", nil, []float32{0}})...) })},
+	{name: "dt of zero", files: one("a.npz", func(t testing.TB) string { return npz(t, append(good(), named{"dt", nil, []float32{0}})...) })},
 	{name: "images beyond [0,1]", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"images", []int{1, 2, 1, 2}, []float32{0, 1, 0, 3}})
+		return npz(t, named{"images", []int{1, 2, 1, 2}, []float32{0, 1, 0, 3}})
 	})},
 	{name: "zip bomb", options: Options{Limit: 1 << 20}, files: one("a.npz", func(t testing.TB) string {
 		return rawArchive(t, "y", header("<f4", false, "(1, 1048576, 1)")+strings.Repeat("\x00", 4<<20))
@@ -117,7 +117,7 @@ var broken = []struct {
 	{name: "CSV without a time in a row", files: one("a.csv", text("t,y\n0,1\n,2\n"))},
 	{name: "CSV with a label of two", files: one("a.csv", text("y,label\n0,1\n1,2\n"))},
 	{name: "npz with a label of two", files: one("a.npz", func(t testing.TB) string {
-		return npz(t, array{"y", []int{1, 2, 1}, make([]float32, 2)}, array{"labels", []int{1, 2, 1}, []float32{1, 2}})
+		return npz(t, named{"y", []int{1, 2, 1}, make([]float32, 2)}, named{"labels", []int{1, 2, 1}, []float32{1, 2}})
 	})},
 	{name: "CSV with a line of 5 MB", files: one("a.csv", text("y,"+strings.Repeat("x", 5<<20)+"\n1,2\n"))},
 	{name: "CSV with too many columns", files: one("a.csv", text("y"+strings.Repeat(",x", 1<<16)+"\n"))},
@@ -157,7 +157,7 @@ var broken = []struct {
 	{name: "MATLAB cells of different width", options: Options{Rename: map[string]string{"y": "v", "w": "y"}}, files: one("a.mat", matFile("scipy_widths.mat", 1))},
 }
 
-func good() []array { return []array{{"y", []int{2, 3, 1}, []float32{1, 2, 3, 4, 5, 6}}} }
+func good() []named { return []named{{"y", []int{2, 3, 1}, []float32{1, 2, 3, 4, 5, 6}}} }
 
 func one(name string, content func(testing.TB) string) func(testing.TB) map[string]string {
 	return func(t testing.TB) map[string]string { return map[string]string{name: content(t)} }
@@ -279,8 +279,8 @@ func TestRead_MATLAB(t *testing.T) {
 }
 
 func FuzzNPZ(f *testing.F) {
-	f.Add([]byte(npz(f, array{"y", []int{2, 3, 1}, make([]float32, 6)}, array{"u", []int{2, 2, 1}, make([]float32, 4)},
-		array{"mask", []int{2, 3}, make([]float32, 6)}, array{"length", []int{2}, []float32{3, 2}}, array{"z", []int{2, 3}, make([]float32, 6)})))
+	f.Add([]byte(npz(f, named{"y", []int{2, 3, 1}, make([]float32, 6)}, named{"u", []int{2, 2, 1}, make([]float32, 4)},
+		named{"mask", []int{2, 3}, make([]float32, 6)}, named{"length", []int{2}, []float32{3, 2}}, named{"z", []int{2, 3}, make([]float32, 6)})))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		left := int64(1 << 20)
 		d, err := decodeNPZ(bytes.NewReader(data), int64(len(data)), Options{}, &left)
@@ -402,7 +402,7 @@ func examine(t *testing.T, d *Dataset, err error) {
 	if err := d.WriteNPZ(&b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := npy.OpenArchive(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {
+	if _, err := array.OpenArchive(bytes.NewReader(b.Bytes()), int64(b.Len())); err != nil {
 		t.Fatal(err)
 	}
 }

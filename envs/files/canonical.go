@@ -13,7 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -72,7 +72,7 @@ func (d *Dataset) Encode(w io.Writer) error {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		for _, data := range [][]float32{e.Observations, e.Controls, e.States, e.Labels, e.Mask} {
-			npy.WriteFloat32s(out, data) // Flush returns the first error
+			array.WriteFloat32s(out, data) // Flush returns the first error
 		}
 		for _, z := range e.Modes {
 			out.Write(binary.LittleEndian.AppendUint32(nil, uint32(z)))
@@ -119,7 +119,7 @@ func Decode(data []byte) (*Dataset, error) {
 	if h.Observation < 1 || h.Control < 0 || h.State < 0 {
 		return nil, faultf("", "", "it has %d observations, %d controls and %d states", h.Observation, h.Control, h.State)
 	}
-	if hw, err := npy.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 &&
+	if hw, err := array.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 &&
 		h.Image != [3]int{} {
 		return nil, faultf("", "", "images of %v for %d observations", h.Image, h.Observation)
 	}
@@ -200,7 +200,7 @@ func (b *canonicalBody) episode(s envs.Spec, entry canonicalEntry, i int) Episod
 
 // take returns the bytes of the next steps·width values, four bytes each.
 func (b *canonicalBody) take(steps, width int) []byte {
-	size, err := npy.Bytes([]int{steps, width}, 4)
+	size, err := array.Bytes([]int{steps, width}, 4)
 	if b.err == nil && (err != nil || size > int64(len(b.rest))) {
 		b.err = faultf("", "fetch it again", "it ends too early")
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
 // controlFault is an error about a file of controls.
@@ -42,7 +42,7 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the controls: %w", err)
 		}
-		archive, err := npy.OpenArchive(f, info.Size())
+		archive, err := array.OpenArchive(f, info.Size())
 		if err != nil {
 			return nil, controlFault(path, "", "", "%v", err)
 		}
@@ -55,7 +55,7 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 		}
 		return nil, controlFault(path, "", "name the controls u", "it has no array u, but %v", archive.Names())
 	case ".npy":
-		x, err := npy.Read(f, DefaultLimit)
+		x, err := array.Read(f, DefaultLimit)
 		p.Rows, err = controlRows(path, x, err, len(names))
 		return p, err
 	}
@@ -67,7 +67,7 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 }
 
 // controlRows are the rows of an array [T,nu], or [T] of a single control.
-func controlRows(path string, x *npy.Array, err error, nu int) ([][]float64, error) {
+func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, error) {
 	if err != nil {
 		return nil, controlFault(path, "u", "", "%v", err)
 	}

@@ -62,7 +62,7 @@ func TestTable_TimesOfTheDayThatAreNone(t *testing.T) {
 // What Options can name are the columns of a table and the arrays of a file.
 func TestColumnsOf(t *testing.T) {
 	dir := write(t, map[string]string{
-		"a.csv": "\"\",day,v\n1,2,3\n", "b.npz": npz(t, array{"speed", []int{3, 1}, []float32{1, 2, 3}}, array{"u", []int{3, 1}, []float32{0, 1, 2}}),
+		"a.csv": "\"\",day,v\n1,2,3\n", "b.npz": npz(t, named{"speed", []int{3, 1}, []float32{1, 2, 3}}, named{"u", []int{3, 1}, []float32{0, 1, 2}}),
 	})
 	for path, want := range map[string]string{"a.csv": "column1 day v", "b.npz": "speed u"} {
 		if got, err := ColumnsOf([]string{filepath.Join(dir, path)}); err != nil || strings.Join(got, " ") != want {

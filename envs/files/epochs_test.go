@@ -78,10 +78,10 @@ func TestGuess_LargeNumbersAreNoTimes(t *testing.T) {
 func TestRead_ResampledArrays(t *testing.T) {
 	t.Parallel()
 	file := npz(t,
-		array{"y", []int{2, 4, 1}, []float64{1, 3, 5, 7, 2, 4, 6, 8}},
-		array{"u", []int{2, 4, 1}, []float64{1, 2, 3, 4, 5, 6, 7, 8}},
-		array{"z", []int{2, 4}, []float64{0, 1, 1, 2, 0, 0, 1, 1}},
-		array{"t", []int{2, 4}, []float64{0.1, 0.4, 1.2, 3.9, 10, 11.2, 11.3, 11.4}},
+		named{"y", []int{2, 4, 1}, []float64{1, 3, 5, 7, 2, 4, 6, 8}},
+		named{"u", []int{2, 4, 1}, []float64{1, 2, 3, 4, 5, 6, 7, 8}},
+		named{"z", []int{2, 4}, []float64{0, 1, 1, 2, 0, 0, 1, 1}},
+		named{"t", []int{2, 4}, []float64{0.1, 0.4, 1.2, 3.9, 10, 11.2, 11.3, 11.4}},
 	)
 	d := mustRead(t, Options{Resample: "1"}, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz"))
 	e := d.Episodes[0]

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
@@ -158,7 +158,7 @@ func (b *builder) vector(key string, n int) ([]float64, error) {
 	if !ok || err != nil {
 		return nil, err
 	}
-	if f.array == nil || f.array.Kind == npy.Text {
+	if f.array == nil || f.array.Kind == array.Text {
 		return nil, faultf(b.found[key], "", "it is no array of numbers")
 	}
 	if f.array.Len() != n {

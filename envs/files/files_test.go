@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/fhn"
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -50,24 +50,24 @@ func readText1(t testing.TB, text string) *Dataset {
 }
 
 // array is an array of float32 for an archive.
-type array struct {
+type named struct {
 	name  string
 	shape []int
 	data  any // []float32 or []float64; nil for an array without values
 }
 
-func npz(t testing.TB, list ...array) string {
+func npz(t testing.TB, list ...named) string {
 	t.Helper()
 	var b bytes.Buffer
-	w := npy.NewArchiveWriter(&b)
+	w := array.NewArchiveWriter(&b)
 	for _, a := range list {
 		out, err := w.Array(a.name)
-		kind := npy.Float32
+		kind := array.Float32
 		if _, double := a.data.([]float64); double {
-			kind = npy.Float64
+			kind = array.Float64
 		}
 		if err == nil {
-			err = npy.WriteHeader(out, kind, a.shape)
+			err = array.WriteHeader(out, kind, a.shape)
 		}
 		if err == nil && a.data != nil {
 			err = binary.Write(out, binary.LittleEndian, a.data)
@@ -151,10 +151,10 @@ func TestChannelNames(t *testing.T) {
 }
 
 func TestControls_OneRowLessOrAfter(t *testing.T) {
-	y := array{"y", []int{1, 3, 1}, []float32{1, 2, 3}}
+	y := named{"y", []int{1, 3, 1}, []float32{1, 2, 3}}
 	dir := write(t, map[string]string{
-		"less.npz":  npz(t, y, array{"u", []int{1, 2, 1}, []float32{7, 8}}),
-		"after.npz": npz(t, y, array{"u", []int{1, 3, 1}, []float32{7, 8, nan}}),
+		"less.npz":  npz(t, y, named{"u", []int{1, 2, 1}, []float32{7, 8}}),
+		"after.npz": npz(t, y, named{"u", []int{1, 3, 1}, []float32{7, 8, nan}}),
 		"after.csv": "y,u\n1,7\n2,8\n3,\n",
 	})
 	for name, o := range map[string]Options{"less.npz": {}, "after.npz": {ControlsAfter: true}, "after.csv": {ControlsAfter: true}} {
@@ -165,11 +165,11 @@ func TestControls_OneRowLessOrAfter(t *testing.T) {
 
 func TestNPZ_LengthMaskAndParts(t *testing.T) {
 	path := filepath.Join(write(t, map[string]string{"a.npz": npz(t,
-		array{"obs", []int{2, 3, 2}, []float32{1, 2, 3, nan, 5, 6, 7, 8, 9, 10, nan, nan}},
-		array{"mask", []int{2, 3}, []float32{1, 1, 0, 1, 1, 0}},
-		array{"length", []int{2}, []float32{3, 2}},
-		array{"split", []int{2}, []float32{2, 0}},
-		array{"reward", []int{2, 3}, make([]float32, 6)},
+		named{"obs", []int{2, 3, 2}, []float32{1, 2, 3, nan, 5, 6, 7, 8, 9, 10, nan, nan}},
+		named{"mask", []int{2, 3}, []float32{1, 1, 0, 1, 1, 0}},
+		named{"length", []int{2}, []float32{3, 2}},
+		named{"split", []int{2}, []float32{2, 0}},
+		named{"reward", []int{2, 3}, make([]float32, 6)},
 	)}), "a.npz")
 	d := mustRead(t, Options{Rename: map[string]string{"obs": "y"}}, path)
 	equal(t, "mask", d.Episodes[0].Mask, []float32{1, 1, 1, 0, 0, 0})
@@ -186,9 +186,9 @@ func TestNPZ_LengthMaskAndParts(t *testing.T) {
 
 func TestImages(t *testing.T) {
 	var b bytes.Buffer
-	w := npy.NewArchiveWriter(&b)
+	w := array.NewArchiveWriter(&b)
 	out, _ := w.Array("images")
-	npy.WriteHeader(out, npy.Uint8, []int{1, 2, 1, 2})
+	array.WriteHeader(out, array.Uint8, []int{1, 2, 1, 2})
 	out.Write([]byte{0, 255, 51, 102})
 	w.Close()
 	d := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"a.npz": b.String()}), "a.npz"))
@@ -205,9 +205,9 @@ func TestImages_ChannelsFirst(t *testing.T) {
 		said  bool
 	}{{[]int{2, 3, 1, 4, 8}, true}, {[]int{2, 3, 3, 8, 8}, true}, {[]int{2, 3, 8, 8, 3}, false}, {[]int{2, 3, 8, 8}, false}} {
 		var b bytes.Buffer
-		w := npy.NewArchiveWriter(&b)
+		w := array.NewArchiveWriter(&b)
 		out, _ := w.Array("images")
-		npy.WriteHeader(out, npy.Uint8, c.shape)
+		array.WriteHeader(out, array.Uint8, c.shape)
 		size := 1
 		for _, n := range c.shape {
 			size *= n

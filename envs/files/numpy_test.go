@@ -187,8 +187,8 @@ func TestRead_TimesOfArrays(t *testing.T) {
 		{"t", []float64{0, 1, 2}, Options{Time: "t"}, "episode 0 has 6 steps and 3 times; save a time for each step"},
 		{"t", []float64{0, 1, math.NaN(), 3, 4, 5}, Options{Time: "t"}, "the time is NaN"},
 	} {
-		file := npz(t, array{"y", []int{6, 1}, y},
-			array{test.name, []int{len(test.times)}, test.times})
+		file := npz(t, named{"y", []int{6, 1}, y},
+			named{test.name, []int{len(test.times)}, test.times})
 		path := filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")
 		d, err := Read([]string{path}, test.o)
 		got := ""

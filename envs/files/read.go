@@ -11,8 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/switchyard-ml/switchyard/envs/files/mat"
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
 // Read reads files, folders and globs into one data set. Episodes keep the order of the files. An error about the
@@ -206,7 +205,7 @@ func readNPZ(f *os.File, o Options, left *int64) (*Dataset, error) {
 }
 
 func decodeNPZ(r io.ReaderAt, size int64, o Options, left *int64) (*Dataset, error) {
-	archive, err := npy.OpenArchive(r, size)
+	archive, err := array.OpenArchive(r, size)
 	if err != nil {
 		return nil, formatFault("", err)
 	}
@@ -231,7 +230,7 @@ func readNPY(f *os.File, o Options, left *int64) (*Dataset, error) { return deco
 
 // decodeNPY reads a single array, which holds the observations.
 func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
-	a, err := npy.Read(r, *left)
+	a, err := array.Read(r, *left)
 	if err != nil {
 		return nil, formatFault("", err)
 	}
@@ -250,12 +249,12 @@ func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
 func readMAT(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeMAT(f, o, left) }
 
 func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
-	variables, err := mat.Read(r, *left, func(name string) bool { return slices.Contains(keys, o.array(name)) })
+	variables, err := array.ReadMATLAB(r, *left, func(name string) bool { return slices.Contains(keys, o.array(name)) })
 	if err != nil {
 		return nil, formatFault("", err)
 	}
 	in := arrays{shapes: map[string]string{}}
-	byName := map[string]mat.Variable{}
+	byName := map[string]array.Variable{}
 	for _, v := range variables {
 		if _, twice := byName[v.Name]; twice || v.Name == "" {
 			continue
@@ -302,7 +301,7 @@ func (l explained) Read(p []byte) (int, error) {
 }
 
 // errLimit is returned for a table that is larger than may be held.
-var errLimit = npy.ErrLimit
+var errLimit = array.ErrLimit
 
 // formatFault adds a remedy to an error of a format.
 func formatFault(place string, err error) error {
@@ -311,16 +310,16 @@ func formatFault(place string, err error) error {
 		target error
 		remedy string
 	}{
-		{npy.ErrObject, "pad the episodes to [N,T,dy], add length [N], and save numbers"},
-		{npy.ErrType, "save it as float32"},
-		{npy.ErrTruncated, "write or copy the file again"},
-		{npy.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
-		{npy.ErrFormat, "write or copy the file again"},
-		{mat.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7'), or convert it: python3 " +
+		{array.ErrObject, "pad the episodes to [N,T,dy], add length [N], and save numbers"},
+		{array.ErrType, "save it as float32"},
+		{array.ErrTruncated, "write or copy the file again"},
+		{array.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
+		{array.ErrFormat, "write or copy the file again"},
+		{array.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7'), or convert it: python3 " +
 			"deploy/python/h5_to_npz.py FILE.mat out.npz"},
-		{mat.ErrTruncated, "write or copy the file again"},
-		{mat.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
-		{mat.ErrFormat, "write or copy the file again"},
+		{array.ErrTruncated, "write or copy the file again"},
+		{array.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
+		{array.ErrMATLAB, "write or copy the file again"},
 	} {
 		if errors.Is(err, r.target) {
 			remedy = r.remedy

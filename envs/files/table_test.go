@@ -158,8 +158,8 @@ func TestTable_Limit(t *testing.T) {
 
 func TestNPY_OneRecording(t *testing.T) {
 	dir := write(t, map[string]string{
-		"two.npz": npz(t, array{"y", []int{3, 2}, []float32{1, 2, 3, 4, 5, 6}}, array{"u", []int{3, 1}, []float32{0, 1, 2}},
-			array{"z", []int{3}, []float32{0, 1, 1}}, array{"mask", []int{3}, []float32{1, 0, 1}}),
+		"two.npz": npz(t, named{"y", []int{3, 2}, []float32{1, 2, 3, 4, 5, 6}}, named{"u", []int{3, 1}, []float32{0, 1, 2}},
+			named{"z", []int{3}, []float32{0, 1, 1}}, named{"mask", []int{3}, []float32{1, 0, 1}}),
 		"one.npy": header("<f4", false, "(4,)") + strings.Repeat("\x00\x00\x80\x3f", 4),
 	})
 	d := mustRead(t, Options{}, filepath.Join(dir, "two.npz"))

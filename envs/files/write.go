@@ -6,14 +6,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
+	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
 // WriteNPZ writes the data set in the convention, so that numpy.load can read it. Episodes are padded to the longest.
 // Missing values are NaN; in images of bytes they are zero, and the mask marks them. The same data set gives the same
 // bytes.
 func (d *Dataset) WriteNPZ(w io.Writer) error {
-	out := &npzWriter{archive: npy.NewArchiveWriter(w), data: d, n: len(d.Episodes)}
+	out := &npzWriter{archive: array.NewArchiveWriter(w), data: d, n: len(d.Episodes)}
 	for i := range d.Episodes {
 		out.steps = max(out.steps, d.Episodes[i].T)
 	}
@@ -27,7 +27,7 @@ func (d *Dataset) WriteNPZ(w io.Writer) error {
 	out.rows("labels", len(d.Spec.Labels), 0, func(e *Episode) []float32 { return e.Labels })
 	out.perEpisode()
 	if d.Spec.DT > 0 {
-		out.array("dt", func(w io.Writer) error { return npy.WriteFloat64(w, d.Spec.DT) })
+		out.array("dt", func(w io.Writer) error { return array.WriteFloat64(w, d.Spec.DT) })
 	}
 	out.names("y_names", d.ObservationNames)
 	out.names("u_names", d.ControlNames)
@@ -50,7 +50,7 @@ func (o *npzWriter) observations() {
 		return
 	}
 	o.array("y", func(w io.Writer) error {
-		if err := npy.WriteHeader(w, npy.Float64, []int{o.n, o.steps, d.Spec.Observation}); err != nil {
+		if err := array.WriteHeader(w, array.Float64, []int{o.n, o.steps, d.Spec.Observation}); err != nil {
 			return err
 		}
 		for i := range d.Episodes {
@@ -61,7 +61,7 @@ func (o *npzWriter) observations() {
 					list[j] = float64(v)
 				}
 			}
-			if err := npy.WriteFloat64s(w, list); err != nil {
+			if err := array.WriteFloat64s(w, list); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (e *Episode) marked() []float32 {
 
 // npzWriter writes arrays until the first error.
 type npzWriter struct {
-	archive *npy.ArchiveWriter
+	archive *array.ArchiveWriter
 	data    *Dataset
 	n       int // number of episodes
 	steps   int // length of the longest
@@ -109,7 +109,7 @@ func (o *npzWriter) rows(name string, width int, padding float32, of func(*Episo
 		return
 	}
 	o.array(name, func(w io.Writer) error {
-		if err := npy.WriteHeader(w, npy.Float32, []int{o.n, o.steps, width}); err != nil {
+		if err := array.WriteHeader(w, array.Float32, []int{o.n, o.steps, width}); err != nil {
 			return err
 		}
 		return o.padded(w, width, padding, of)
@@ -123,10 +123,10 @@ func (o *npzWriter) padded(w io.Writer, width int, padding float32, of func(*Epi
 	}
 	for i := range o.data.Episodes {
 		data := of(&o.data.Episodes[i])
-		if err := npy.WriteFloat32s(w, data); err != nil {
+		if err := array.WriteFloat32s(w, data); err != nil {
 			return err
 		}
-		if err := npy.WriteFloat32s(w, rest[len(data):]); err != nil {
+		if err := array.WriteFloat32s(w, rest[len(data):]); err != nil {
 			return err
 		}
 	}
@@ -143,12 +143,12 @@ func (o *npzWriter) images() {
 	scale, exact := d.byteScale()
 	o.array("images", func(w io.Writer) error {
 		if !exact {
-			if err := npy.WriteHeader(w, npy.Float32, shape); err != nil {
+			if err := array.WriteHeader(w, array.Float32, shape); err != nil {
 				return err
 			}
 			return o.padded(w, d.Spec.Observation, 0, func(e *Episode) []float32 { return e.marked() })
 		}
-		if err := npy.WriteHeader(w, npy.Uint8, shape); err != nil {
+		if err := array.WriteHeader(w, array.Uint8, shape); err != nil {
 			return err
 		}
 		frame := make([]byte, o.steps*d.Spec.Observation)
@@ -211,10 +211,10 @@ func (o *npzWriter) perEpisode() {
 	ints := func(name string, shape []int, data []int64, wanted bool) {
 		if wanted {
 			o.array(name, func(w io.Writer) error {
-				if err := npy.WriteHeader(w, npy.Int64, shape); err != nil {
+				if err := array.WriteHeader(w, array.Int64, shape); err != nil {
 					return err
 				}
-				return npy.WriteInts(w, data)
+				return array.WriteInts(w, data)
 			})
 		}
 	}
@@ -225,6 +225,6 @@ func (o *npzWriter) perEpisode() {
 
 func (o *npzWriter) names(key string, names []string) {
 	if len(names) > 0 {
-		o.array(key, func(w io.Writer) error { return npy.WriteStrings(w, names) })
+		o.array(key, func(w io.Writer) error { return array.WriteStrings(w, names) })
 	}
 }

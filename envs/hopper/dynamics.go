@@ -3,7 +3,7 @@ package hopper
 import (
 	"math"
 
-	"github.com/switchyard-ml/switchyard/envs/trig"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
 // A State holds the coordinates and their rates. The coordinates are the centre of mass of the
@@ -27,7 +27,7 @@ type pose struct{ sin, cos [links]float64 }
 
 func poseOf(s *State) (p pose) {
 	for k, angle := range s.Angle {
-		p.sin[k], p.cos[k] = trig.SinCos(angle)
+		p.sin[k], p.cos[k] = kernel.SinCos(angle)
 	}
 	return p
 }

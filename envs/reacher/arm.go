@@ -3,7 +3,7 @@ package reacher
 import (
 	"math"
 
-	"github.com/switchyard-ml/switchyard/envs/trig"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
 // The arm of the MuJoCo model: two capsules of radius 1 cm around segments of 10 cm, and a sphere
@@ -50,7 +50,7 @@ func MassMatrix(cosGamma float64) (m11, m12, m22 float64) {
 //
 // for the torques τ in N m and the damping d in 1/s of all velocities of the links.
 func Accelerations(s State, torque [2]float64, damping float64) (theta, gamma float64) {
-	sin, cos := trig.SinCos(s.Gamma)
+	sin, cos := kernel.SinCos(s.Gamma)
 	m11, m12, m22 := MassMatrix(cos)
 	k := length * offset * sin
 	w, v := s.ThetaRate, s.GammaRate
@@ -64,7 +64,7 @@ func Accelerations(s State, torque [2]float64, damping float64) (theta, gamma fl
 
 // Energy returns the kinetic energy ½·q̇ᵀMq̇ in J. There is no potential energy: the plane is level.
 func (s State) Energy() float64 {
-	_, cos := trig.SinCos(s.Gamma)
+	_, cos := kernel.SinCos(s.Gamma)
 	m11, m12, m22 := MassMatrix(cos)
 	w, v := s.ThetaRate, s.GammaRate
 	return float64(float64(0.5*m11)*float64(w*w)) + float64(m12*float64(w*v)) + float64(float64(0.5*m22)*float64(v*v))
@@ -73,7 +73,7 @@ func (s State) Energy() float64 {
 // AngularMomentum returns the momentum about the shoulder, M11·θ̇ + M12·γ̇, in kg m²/s. Only a
 // torque at the shoulder and damping change it.
 func (s State) AngularMomentum() float64 {
-	_, cos := trig.SinCos(s.Gamma)
+	_, cos := kernel.SinCos(s.Gamma)
 	m11, m12, _ := MassMatrix(cos)
 	return float64(m11*s.ThetaRate) + float64(m12*s.GammaRate)
 }
@@ -82,8 +82,8 @@ func (s State) AngularMomentum() float64 {
 //
 //	l·(cos θ, sin θ) + 0.11·(cos(θ+γ), sin(θ+γ))
 func (s State) Tip() (x, y float64) {
-	sinT, cosT := trig.SinCos(s.Theta)
-	sinTG, cosTG := trig.SinCos(s.Theta + s.Gamma)
+	sinT, cosT := kernel.SinCos(s.Theta)
+	sinTG, cosTG := kernel.SinCos(s.Theta + s.Gamma)
 	return float64(length*cosT) + float64(reach*cosTG), float64(length*sinT) + float64(reach*sinTG)
 }
 
@@ -100,7 +100,7 @@ func limitElbow(s *State, limit, dt float64) bool {
 		return false
 	}
 	rate := (math.Copysign(limit, next) - s.Gamma) / dt
-	_, cos := trig.SinCos(s.Gamma)
+	_, cos := kernel.SinCos(s.Gamma)
 	m11, m12, _ := MassMatrix(cos)
 	s.ThetaRate -= float64(m12 / m11 * (rate - s.GammaRate))
 	s.GammaRate = rate

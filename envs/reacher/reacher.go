@@ -23,8 +23,8 @@ import (
 	"errors"
 	"math"
 
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/trig"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -150,7 +150,7 @@ func (e *Env) Step(s State, u [controls]float64) State {
 
 // record writes the observation and the state of one step.
 func (e *Env) record(x, state []float32, s State, target [2]float64) {
-	sin, cos := trig.SinCos(s.Theta)
+	sin, cos := kernel.SinCos(s.Theta)
 	tipX, tipY := s.Tip()
 	gamma := float32(s.Gamma / e.cfg.ElbowLimit)
 	x[0], x[1] = float32(target[0]), float32(target[1])

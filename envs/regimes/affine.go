@@ -1,6 +1,6 @@
 package regimes
 
-import "github.com/switchyard-ml/switchyard/envs/trig"
+import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
 // affine is a map of the plane, A·x + c, with A row-major.
 type affine struct {
@@ -10,7 +10,7 @@ type affine struct {
 
 // turn is x ↦ ρ·R(α)·x + c.
 func turn(angle, radius float64, c [2]float64) affine {
-	sin, cos := trig.SinCos(angle)
+	sin, cos := kernel.SinCos(angle)
 	return affine{[4]float64{radius * cos, -radius * sin, radius * sin, radius * cos}, c}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/envs/hopper"
 	"github.com/switchyard-ml/switchyard/envs/maze"
-	"github.com/switchyard-ml/switchyard/envs/noise"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -45,7 +44,7 @@ func dataFigures(t testing.TB) map[string]figure.Figure {
 	hoppers := simulate(t, h, err)
 	b, err := ball.New(ball.DefaultConfig())
 	balls := simulate(t, b, err)
-	n, err := noise.New(9, 7)
+	n, err := envs.NewNoise(9, 7)
 	return map[string]figure.Figure{
 		"maze":         figure.Maze("maze", mazes, both, m.Walls(), 0.06),
 		"arm":          figure.Arm("arm", arms, both),

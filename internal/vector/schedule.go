@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/switchyard-ml/switchyard/envs/trig"
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
 // Shape is the course of the learning rate over updates.
@@ -67,7 +67,7 @@ func (s *Schedule) decayed(step uint64) float64 {
 		if step >= s.Horizon {
 			return float64(r * s.Final)
 		}
-		_, cos := trig.SinCos(float64(math.Pi*float64(step)) / float64(s.Horizon))
+		_, cos := kernel.SinCos(float64(math.Pi*float64(step)) / float64(s.Horizon))
 		return float64(r * (s.Final + float64((1-s.Final)*float64(0.5*(1+cos)))))
 	}
 	if s.DecayEvery > 0 {

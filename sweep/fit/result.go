@@ -14,7 +14,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/internal/number"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -93,22 +92,22 @@ func upper(text string) string {
 // candidates; what could not be measured is null.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type candidate struct {
-		Family   string        `json:"family"`
-		Settings []string      `json:"settings"`
-		Score    number.Number `json:"score"`
+		Family   string      `json:"family"`
+		Settings []string    `json:"settings"`
+		Score    eval.Number `json:"score"`
 	}
 	type comparison struct {
-		Name  string        `json:"name"`
-		Ratio number.Number `json:"error_ratio"`
-		SE    number.Number `json:"standard_error"`
+		Name  string      `json:"name"`
+		Ratio eval.Number `json:"error_ratio"`
+		SE    eval.Number `json:"standard_error"`
 	}
 	against := []comparison{}
 	for _, c := range r.Report.Against {
-		against = append(against, comparison{c.Name, number.Number(c.Ratio.Value), number.Number(c.Ratio.SE)})
+		against = append(against, comparison{c.Name, eval.Number(c.Ratio.Value), eval.Number(c.Ratio.SE)})
 	}
 	list := make([]candidate, len(r.Candidates))
 	for i, c := range r.Candidates {
-		list[i] = candidate{c.Family, c.Settings, number.Number(c.Score)}
+		list[i] = candidate{c.Family, c.Settings, eval.Number(c.Score)}
 	}
 	return json.Marshal(struct {
 		Run        string       `json:"run"`

@@ -3,8 +3,8 @@
 package pendulum
 
 import (
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/envs"
-	"github.com/switchyard-ml/switchyard/envs/trig"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
@@ -44,7 +44,7 @@ func (s *Settings) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int)
 		if t > 0 {
 			u = draws.Uniform(-s.Torque, s.Torque)
 			for range parts {
-				sin, _ := trig.SinCos(angle)
+				sin, _ := kernel.SinCos(angle)
 				speed += float64(dt / parts * (u - float64(9.81*sin) - float64(0.2*speed)))
 				angle += float64(dt / parts * speed)
 				if angle > s.Stop {

@@ -1,6 +1,4 @@
-// Package natsbus carries the protocol of package wire over NATS. It alone knows the NATS client: limits, reconnection
-// and what the server tells are dealt with here. It knows no message.
-package natsbus
+package cluster
 
 import (
 	"cmp"
@@ -38,17 +36,17 @@ const (
 	refusedBefore = 10
 )
 
-// Server is a broker in the same process.
-type Server interface {
+// Embedded is a broker in the same process.
+type Embedded interface {
 	InProcessConn() (net.Conn, error)
 }
 
-// Config says how to reach the broker.
-type Config struct {
+// BusConfig says how to reach the broker.
+type BusConfig struct {
 	URL string // nats://host:port, or several with commas between
 	// Server, if set, is what the connection is made to, within the process. If it is a Member and there is a URL, then
 	// only while it reaches others: what is at the URL stands in for it.
-	Server Server
+	Server Embedded
 	Name   string // shown by the broker
 	// NKeyFile holds the seed of the nkey that proves who this is. Empty: nothing does.
 	NKeyFile string
@@ -70,7 +68,7 @@ type Bus struct {
 	log      hclog.Logger
 	closed   atomic.Bool // by Close
 	identity string      // public part of the nkey
-	changed  sync.Once   // Config.Changed was called
+	changed  sync.Once   // BusConfig.Changed was called
 	troubles troubles
 	end      chan struct{} // closed by Close
 	watching sync.WaitGroup
@@ -80,7 +78,7 @@ var _ wire.Bus = (*Bus)(nil)
 
 // Connect returns a bus. A broker that cannot be reached or that does not accept the credentials is no error: the
 // connection is made when it is there and does. An address or a file that cannot be used is one.
-func Connect(cfg Config) (*Bus, error) {
+func Connect(cfg BusConfig) (*Bus, error) {
 	b := &Bus{log: cfg.Log, end: make(chan struct{})}
 	options, err := b.credentials(cfg)
 	if err != nil {

@@ -1,11 +1,4 @@
-// Package mat reads the numeric variables of MATLAB files of version 5 (save -v6 and -v7), as "MAT-File Level 5 File
-// Format" describes them, and of version 4: real arrays of every numeric class and of any number of dimensions,
-// logicals, texts, and cell arrays of those; compressed or not, in either byte order. Other classes (structs, sparse
-// and complex arrays, objects) are listed with the reason why they are not read.
-//
-// Files of version 7.3 are HDF5: they are recognised and refused. Nothing is allocated on
-// the word of a length alone. What variables mean is not known here.
-package mat
+package array
 
 import (
 	"bufio"
@@ -16,20 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
-)
-
-// Reasons a file is refused.
-var (
-	// ErrFormat is returned for bytes that are no MATLAB file, or a damaged one.
-	ErrFormat = errors.New("not a valid MATLAB file")
-	// ErrTruncated is returned when the file ends within a variable.
-	ErrTruncated = errors.New("ends too early")
-	// ErrVersion is returned for MATLAB files of other versions than 4 and 5.
-	ErrVersion = errors.New("is of a MATLAB version that is not read")
-	// ErrLimit is returned when the data exceed what the reader is allowed to hold.
-	ErrLimit = errors.New("is larger than the limit")
 )
 
 // Variable is one variable of a file.
@@ -38,9 +17,9 @@ type Variable struct {
 	Class string // as MATLAB names it: double, cell, struct, …
 	Shape []int
 
-	Array *npy.Array   // of a numeric or logical class
-	Cells []*npy.Array // of a cell array, in column-major order
-	Text  string       // of the class char
+	Array *Array   // of a numeric or logical class
+	Cells []*Array // of a cell array, in column-major order
+	Text  string   // of the class char
 
 	// Unread is why the variable has no value; "" if it has one.
 	Unread string
@@ -48,7 +27,7 @@ type Variable struct {
 
 const (
 	headerSize  = 128
-	maxDims     = 32
+	matlabDims  = 32
 	maxElements = 1 << 20 // variables of a file, cells of a variable
 )
 
@@ -59,9 +38,9 @@ type reader struct {
 	budget int64 // bytes of data that may still be held
 }
 
-// Read reads the variables that want accepts (nil: all); the others come without a value. The
+// ReadMATLAB reads the variables that want accepts (nil: all); the others come without a value. The
 // data of all variables together may take limit bytes.
-func Read(r io.Reader, limit int64, want func(name string) bool) ([]Variable, error) {
+func ReadMATLAB(r io.Reader, limit int64, want func(name string) bool) ([]Variable, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	m := &reader{want: want, budget: limit}
 	if begin, err := in.Peek(20); err == nil && isVersion4(begin) {
@@ -83,7 +62,7 @@ func Read(r io.Reader, limit int64, want func(name string) bool) ([]Variable, er
 			list = append(list, *v)
 		}
 	}
-	return nil, fmt.Errorf("%w: more than %d variables", ErrFormat, maxElements)
+	return nil, fmt.Errorf("%w: more than %d variables", ErrMATLAB, maxElements)
 }
 
 // header reads what every file begins with: 116 bytes of text, an offset, version and byte order.
@@ -93,7 +72,7 @@ func (m *reader) header(in io.Reader) error {
 		if n >= 4 && bytes.HasPrefix(h[:], []byte("MATLAB")) {
 			return fmt.Errorf("%w: within the header", ErrTruncated)
 		}
-		return fmt.Errorf("%w: %d bytes", ErrFormat, n)
+		return fmt.Errorf("%w: %d bytes", ErrMATLAB, n)
 	}
 	switch string(h[126:]) {
 	case "IM":
@@ -101,7 +80,7 @@ func (m *reader) header(in io.Reader) error {
 	case "MI":
 		m.order = binary.BigEndian
 	default:
-		return fmt.Errorf("%w: it begins with %q", ErrFormat, h[:10])
+		return fmt.Errorf("%w: it begins with %q", ErrMATLAB, h[:10])
 	}
 	if v := m.order.Uint16(h[124:]); v != 0x0100 {
 		if v == 0x0200 {
@@ -153,7 +132,7 @@ func (m *reader) compressed(body *section) (*Variable, error) {
 		return nil, err
 	}
 	if t.kind != miMatrix {
-		return nil, fmt.Errorf("%w: a compressed element of type %d", ErrFormat, t.kind)
+		return nil, fmt.Errorf("%w: a compressed element of type %d", ErrMATLAB, t.kind)
 	}
 	v, err := m.matrix(&section{in: z, left: t.size, order: m.order}, 0)
 	if err != nil {
@@ -166,7 +145,7 @@ func (m *reader) compressed(body *section) (*Variable, error) {
 			return nil, streamFault(err)
 		}
 		if n > 7 {
-			return nil, fmt.Errorf("%w: data follow a compressed variable", ErrFormat)
+			return nil, fmt.Errorf("%w: data follow a compressed variable", ErrMATLAB)
 		}
 	}
 	return v, nil
@@ -179,5 +158,5 @@ func streamFault(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: within a variable", ErrTruncated)
 	}
-	return fmt.Errorf("%w: %w", ErrFormat, err)
+	return fmt.Errorf("%w: %w", ErrMATLAB, err)
 }

@@ -1,4 +1,4 @@
-package natsbus
+package cluster
 
 import (
 	"crypto/tls"
@@ -9,13 +9,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/switchyard-ml/switchyard/cluster"
 )
 
 // member is a server whose routes are what a test says.
 type member struct {
-	*cluster.Broker
+	*Broker
 	reaches atomic.Int64
 }
 
@@ -54,7 +52,7 @@ func TestBus_OwnServer(t *testing.T) {
 	own := newMember(t)
 	other, url := named(t)
 	own.reaches.Store(1)
-	b := connect(t, Config{Server: own, URL: url, settled: time.Millisecond})
+	b := connect(t, BusConfig{Server: own, URL: url, settled: time.Millisecond})
 	defer b.Close()
 	if id := b.Conn().ConnectedServerId(); id == other.ID() {
 		t.Fatal("it is connected to the other server, though its own reaches it")
@@ -65,7 +63,7 @@ func TestBus_OwnServer(t *testing.T) {
 	}
 	own.reaches.Store(0)
 	until(t, "the connection moves to the other server", at(b, other))
-	from := connect(t, Config{URL: url})
+	from := connect(t, BusConfig{URL: url})
 	defer from.Close()
 	until(t, "the subscription has moved", func() bool {
 		return from.Publish("s", []byte("x")) == nil && from.Conn().Flush() == nil && len(got) > 0
@@ -83,7 +81,7 @@ func TestBus_OwnServerWithTLS(t *testing.T) {
 	certificate, ca := newCertificate(t, "127.0.0.1", time.Now().Add(24*time.Hour))
 	other, address := secured(t, &server.Options{TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}})
 	plain, plainURL := named(t)
-	b := connect(t, Config{Server: own, URL: "tls://" + address, CAFile: ca, settled: time.Millisecond})
+	b := connect(t, BusConfig{Server: own, URL: "tls://" + address, CAFile: ca, settled: time.Millisecond})
 	defer b.Close()
 	if !b.Conn().IsConnected() || b.Conn().ConnectedServerId() == other.ID() {
 		t.Fatalf("not connected to the own server: %v", b.Conn().LastError())
@@ -93,7 +91,7 @@ func TestBus_OwnServerWithTLS(t *testing.T) {
 	if state, err := b.Conn().TLSConnectionState(); err != nil || !state.HandshakeComplete {
 		t.Errorf("it is not encrypted: %v", err)
 	}
-	never := connect(t, Config{Server: own, URL: plainURL, CAFile: ca, settled: time.Millisecond})
+	never := connect(t, BusConfig{Server: own, URL: plainURL, CAFile: ca, settled: time.Millisecond})
 	defer never.Close()
 	until(t, "why there is no connection is known", func() bool { return never.Trouble() != "" && never.Conn().LastError() != nil })
 	if at(never, plain)() {

@@ -1,11 +1,4 @@
-// Package npy reads and writes the array files of numpy: .npy (one array) and .npz (a zip archive of them), as
-// numpy.lib.format describes versions 1.0, 2.0 and 3.0.
-//
-// It reads every numeric type in either byte order and either order of dimensions, and text of fixed width; it refuses
-// pickled objects and records. It writes little-endian row-major arrays. Nothing is allocated on the word of a header
-// alone: memory grows with the bytes that arrive. An Array is what the files of numpy and of MATLAB (package mat) hold.
-// What the arrays mean is not known here.
-package npy
+package array
 
 import (
 	"encoding/binary"
@@ -18,15 +11,19 @@ import (
 
 // Reasons for refusing a file.
 var (
-	// ErrFormat is returned for bytes that are no array file, or a damaged one.
+	// ErrFormat is returned for bytes that are no NumPy file, or a damaged one.
 	ErrFormat = errors.New("not a valid numpy file")
-	// ErrTruncated is returned when the file ends before the array does.
+	// ErrMATLAB is returned for bytes that are no MATLAB file, or a damaged one.
+	ErrMATLAB = errors.New("not a valid MATLAB file")
+	// ErrVersion is returned for MATLAB files of other versions than 4 and 5.
+	ErrVersion = errors.New("is of a MATLAB version that is not read")
+	// ErrTruncated is returned when the file ends before its array or variable does.
 	ErrTruncated = errors.New("ends too early")
 	// ErrObject is returned for arrays of Python objects, which only Python can read.
 	ErrObject = errors.New("holds Python objects")
 	// ErrType is returned for element types that are not numbers.
 	ErrType = errors.New("has an element type that is not read")
-	// ErrLimit is returned for an array that is larger than the reader is allowed to hold.
+	// ErrLimit is returned when the data exceed what the reader is allowed to hold.
 	ErrLimit = errors.New("is larger than the limit")
 )
 

@@ -1,4 +1,4 @@
-package natsbus
+package cluster
 
 import (
 	"bytes"
@@ -15,10 +15,10 @@ import (
 )
 
 // ErrCredentials is returned by Connect for a key or certificate file that cannot be used.
-var ErrCredentials = errors.New("natsbus: credentials cannot be used")
+var ErrCredentials = errors.New("broker: credentials cannot be used")
 
 // credentials are the options of a connection that proves who it is, or wants the broker to.
-func (b *Bus) credentials(cfg Config) ([]nats.Option, error) {
+func (b *Bus) credentials(cfg BusConfig) ([]nats.Option, error) {
 	var options []nats.Option
 	if cfg.NKeyFile != "" {
 		pair, err := readSeed(cfg.NKeyFile)
@@ -45,7 +45,7 @@ func (b *Bus) credentials(cfg Config) ([]nats.Option, error) {
 }
 
 // sign answers the broker's challenge. The key is read each time, so that it is in memory no longer than needed.
-func (b *Bus) sign(cfg Config, nonce []byte) ([]byte, error) {
+func (b *Bus) sign(cfg BusConfig, nonce []byte) ([]byte, error) {
 	file := cfg.NKeyFile
 	pair, err := readSeed(file)
 	if err != nil {

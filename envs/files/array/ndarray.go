@@ -1,4 +1,4 @@
-package npy
+package array
 
 import (
 	"encoding/binary"

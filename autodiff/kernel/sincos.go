@@ -1,9 +1,4 @@
-// Package trig computes sine and cosine to the same bits on every machine. Package math does not: some architectures
-// replace its functions by instructions of their own, and the compiler may fuse a product and a sum of its portable
-// ones. The environments whose angles feed the training data take their sines from here.
-//
-// It knows nothing of environments.
-package trig
+package kernel
 
 import "math"
 

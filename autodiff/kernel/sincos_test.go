@@ -1,4 +1,4 @@
-package trig
+package kernel
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package noise_test
+package envs_test
 
 import (
 	"errors"
@@ -7,13 +7,12 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/envtest"
-	"github.com/switchyard-ml/switchyard/envs/noise"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
 func TestConformance(t *testing.T) {
 	for _, size := range [][2]int{{6, 6}, {1, 0}, {3, 5}} {
-		env, err := noise.New(size[0], size[1])
+		env, err := envs.NewNoise(size[0], size[1])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +21,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestEpisodes_Golden(t *testing.T) {
-	env, err := noise.New(3, 5)
+	env, err := envs.NewNoise(3, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +29,7 @@ func TestEpisodes_Golden(t *testing.T) {
 }
 
 func TestSimulate_IsWhite(t *testing.T) {
-	env, err := noise.New(4, 2)
+	env, err := envs.NewNoise(4, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +54,7 @@ func TestSimulate_IsWhite(t *testing.T) {
 
 func TestNew_RefusesImpossibleSizes(t *testing.T) {
 	for _, size := range [][2]int{{0, 1}, {1, -1}} {
-		if _, err := noise.New(size[0], size[1]); !errors.Is(err, noise.ErrSize) {
+		if _, err := envs.NewNoise(size[0], size[1]); !errors.Is(err, envs.ErrNoise) {
 			t.Errorf("New(%d, %d): err = %v, want ErrSize", size[0], size[1], err)
 		}
 	}

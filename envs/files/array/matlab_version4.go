@@ -1,4 +1,4 @@
-package mat
+package array
 
 import (
 	"bufio"
@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // Version 4 has no header of the file. Each variable begins with five numbers of 32 bits: a type MOPT in decimal digits
@@ -17,9 +15,9 @@ import (
 
 // storage4 are the storages of digit P.
 var storage4 = []struct {
-	kind npy.Kind
+	kind Kind
 	size int
-}{{npy.Float, 8}, {npy.Float, 4}, {npy.Int, 4}, {npy.Int, 2}, {npy.Uint, 2}, {npy.Uint, 1}}
+}{{Float, 8}, {Float, 4}, {Int, 4}, {Int, 2}, {Uint, 2}, {Uint, 1}}
 
 // isVersion4 reports whether a file that begins with these bytes is of version 4: one of the first four is zero, as
 // none is in the text that begins a file of version 5, and they are a type.
@@ -38,7 +36,7 @@ func order4(begin []byte) (binary.ByteOrder, uint32, error) {
 			return order, t, nil
 		}
 	}
-	return nil, 0, fmt.Errorf("%w: a variable begins with %q", ErrFormat, begin[:4])
+	return nil, 0, fmt.Errorf("%w: a variable begins with %q", ErrMATLAB, begin[:4])
 }
 
 // version4 reads the variables of a file of version 4.
@@ -54,7 +52,7 @@ func (m *reader) version4(in *bufio.Reader) ([]Variable, error) {
 		}
 		list = append(list, *v)
 	}
-	return nil, fmt.Errorf("%w: more than %d variables", ErrFormat, maxElements)
+	return nil, fmt.Errorf("%w: more than %d variables", ErrMATLAB, maxElements)
 }
 
 func (m *reader) variable4(in io.Reader) (*Variable, error) {
@@ -69,7 +67,7 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 	word := func(i int) int { return int(int32(order.Uint32(begin[4*i:]))) }
 	rows, columns, imaginary, length := word(1), word(2), word(3), word(4)
 	if length < 1 || length > maxName {
-		return nil, fmt.Errorf("%w: a name of %d bytes", ErrFormat, length)
+		return nil, fmt.Errorf("%w: a name of %d bytes", ErrMATLAB, length)
 	}
 	name := make([]byte, length)
 	if _, err := io.ReadFull(in, name); err != nil {
@@ -80,9 +78,9 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 		Name: strings.ToValidUTF8(strings.TrimRight(string(name), "\x00"), "?"), Class: "double",
 		Shape: []int{rows, columns},
 	}
-	size, err := npy.Bytes(v.Shape, how.size)
+	size, err := Bytes(v.Shape, how.size)
 	if err != nil {
-		return nil, v.fault(fmt.Errorf("%w: %w", ErrFormat, err))
+		return nil, v.fault(fmt.Errorf("%w: %w", ErrMATLAB, err))
 	}
 	parts := int64(1)
 	if imaginary != 0 {
@@ -108,7 +106,7 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 		return nil, v.fault(err)
 	}
 	m.budget -= size
-	v.Array = &npy.Array{
+	v.Array = &Array{
 		Shape: v.Shape, Kind: how.kind, Size: how.size, Raw: raw, BigEndian: order == binary.ByteOrder(binary.BigEndian),
 		ColumnMajor: true,
 	}

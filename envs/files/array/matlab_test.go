@@ -1,4 +1,4 @@
-package mat
+package array
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 )
 
 // The files were written by scipy.io.savemat.
-func TestRead_Scipy(t *testing.T) {
+func TestReadMATLAB_Scipy(t *testing.T) {
 	for _, name := range []string{"scipy_v6.mat", "scipy_v7.mat"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := Read(bytes.NewReader(data), 1<<20, nil)
+		list, err := ReadMATLAB(bytes.NewReader(data), 1<<20, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -50,12 +50,12 @@ func TestRead_Scipy(t *testing.T) {
 	}
 }
 
-func TestRead_OnlyWhatIsWanted(t *testing.T) {
+func TestReadMATLAB_OnlyWhatIsWanted(t *testing.T) {
 	data, err := os.ReadFile("testdata/scipy_v7.mat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Read(bytes.NewReader(data), 16, func(name string) bool { return name == "i" })
+	list, err := ReadMATLAB(bytes.NewReader(data), 16, func(name string) bool { return name == "i" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,18 +64,18 @@ func TestRead_OnlyWhatIsWanted(t *testing.T) {
 			t.Errorf("%s: read %v", v.Name, v.Array != nil)
 		}
 	}
-	if _, err := Read(bytes.NewReader(data), 16, nil); !errors.Is(err, ErrLimit) {
+	if _, err := ReadMATLAB(bytes.NewReader(data), 16, nil); !errors.Is(err, ErrLimit) {
 		t.Errorf("a limit of 16 bytes: err = %v", err)
 	}
 }
 
 // Version 4 as scipy writes it, in both byte orders, with every storage; what is no array of real numbers is listed.
-func TestRead_Version4(t *testing.T) {
+func TestReadMATLAB_Version4(t *testing.T) {
 	scipy, err := os.ReadFile("testdata/scipy_v4.mat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := Read(bytes.NewReader(scipy), 1<<20, nil)
+	list, err := ReadMATLAB(bytes.NewReader(scipy), 1<<20, nil)
 	if err != nil || len(list) != 1 || list[0].Array == nil {
 		t.Fatalf("scipy's file: %+v, %v", list, err)
 	}
@@ -92,7 +92,7 @@ func TestRead_Version4(t *testing.T) {
 		add(3, 0, 0, two...)
 		add(0, 1, 0, make([]byte, 16)...)
 		add(1, 0, 1, make([]byte, 16)...)
-		list, err := Read(bytes.NewReader(b), 1<<10, nil)
+		list, err := ReadMATLAB(bytes.NewReader(b), 1<<10, nil)
 		if err != nil || len(list) != 4 {
 			t.Fatalf("order %d: %+v, %v", m, list, err)
 		}
@@ -106,50 +106,50 @@ func TestRead_Version4(t *testing.T) {
 			t.Errorf("text and complex numbers: %+v", list[2:])
 		}
 		for n := 1; n < len(b); n++ {
-			if got, err := Read(bytes.NewReader(b[:n]), 1<<10, nil); err == nil && len(got) == 4 {
+			if got, err := ReadMATLAB(bytes.NewReader(b[:n]), 1<<10, nil); err == nil && len(got) == 4 {
 				t.Fatalf("%d of %d bytes were read", n, len(b))
 			}
 		}
 	}
 }
 
-func TestRead_OtherVersions(t *testing.T) {
+func TestReadMATLAB_OtherVersions(t *testing.T) {
 	hdf := append(bytes.Repeat([]byte(" "), 124), 0, 2, 'I', 'M')
 	for name, c := range map[string]struct {
 		data []byte
 		want error
 	}{
 		"v7.3": {hdf, ErrVersion},
-		"text": {bytes.Repeat([]byte("x"), 200), ErrFormat}, "empty": {nil, ErrFormat},
+		"text": {bytes.Repeat([]byte("x"), 200), ErrMATLAB}, "empty": {nil, ErrMATLAB},
 	} {
-		if _, err := Read(bytes.NewReader(c.data), 1<<20, nil); !errors.Is(err, c.want) {
+		if _, err := ReadMATLAB(bytes.NewReader(c.data), 1<<20, nil); !errors.Is(err, c.want) {
 			t.Errorf("%s: err = %v, want %v", name, err, c.want)
 		}
 	}
 }
 
-// file builds a file in either byte order.
-type file struct {
+// matlabFile builds a file in either byte order.
+type matlabFile struct {
 	order binary.AppendByteOrder
 	data  []byte
 }
 
-func newFile(order binary.AppendByteOrder, sign string) *file {
-	f := &file{order: order, data: append(bytes.Repeat([]byte(" "), 124), 0, 0)}
+func newMATLAB(order binary.AppendByteOrder, sign string) *matlabFile {
+	f := &matlabFile{order: order, data: append(bytes.Repeat([]byte(" "), 124), 0, 0)}
 	f.data = order.AppendUint16(f.data[:124], 0x0100)
 	f.data = append(f.data, sign...)
 	return f
 }
 
 // element appends a tag, data and padding.
-func (f *file) element(to []byte, kind uint32, data []byte) []byte {
+func (f *matlabFile) element(to []byte, kind uint32, data []byte) []byte {
 	to = f.order.AppendUint32(to, kind)
 	to = f.order.AppendUint32(to, uint32(len(data)))
 	to = append(to, data...)
 	return append(to, make([]byte, (8-len(data)%8)%8)...)
 }
 
-func (f *file) matrix(name string, shape []int32, values ...float64) []byte {
+func (f *matlabFile) matrix(name string, shape []int32, values ...float64) []byte {
 	flags := f.order.AppendUint32(f.order.AppendUint32(nil, classDouble), 0)
 	var dims, data []byte
 	for _, d := range shape {
@@ -165,10 +165,10 @@ func (f *file) matrix(name string, shape []int32, values ...float64) []byte {
 	return f.element(nil, miMatrix, body)
 }
 
-func TestRead_BothByteOrders(t *testing.T) {
-	for _, f := range []*file{newFile(binary.LittleEndian, "IM"), newFile(binary.BigEndian, "MI")} {
+func TestReadMATLAB_BothByteOrders(t *testing.T) {
+	for _, f := range []*matlabFile{newMATLAB(binary.LittleEndian, "IM"), newMATLAB(binary.BigEndian, "MI")} {
 		data := append(f.data, f.matrix("y", []int32{2, 2}, 1, 3, 2, 4)...)
-		list, err := Read(bytes.NewReader(data), 1<<20, nil)
+		list, err := ReadMATLAB(bytes.NewReader(data), 1<<20, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,8 +187,8 @@ func compress(data []byte) []byte {
 }
 
 // Damage is found, not read over, and no length is believed.
-func TestRead_Damage(t *testing.T) {
-	f := newFile(binary.LittleEndian, "IM")
+func TestReadMATLAB_Damage(t *testing.T) {
+	f := newMATLAB(binary.LittleEndian, "IM")
 	whole := f.matrix("y", []int32{2, 2}, 1, 2, 3, 4)
 	z := compress(whole)
 	packed := append(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, miCompressed), uint32(len(z))), z...)
@@ -203,24 +203,24 @@ func TestRead_Damage(t *testing.T) {
 	}{
 		"cut off":                {whole[:len(whole)-4], ErrTruncated},
 		"cut off, compressed":    {packed[:len(packed)-9], ErrTruncated},
-		"wrong checksum":         {flipped, ErrFormat},
-		"impossible shape":       {huge, ErrFormat},
-		"negative dimension":     {f.matrix("y", []int32{-1, 4}, 1, 2, 3, 4), ErrFormat},
-		"shape without data":     {f.matrix("y", []int32{2, 3}, 1, 2, 3, 4), ErrFormat},
+		"wrong checksum":         {flipped, ErrMATLAB},
+		"impossible shape":       {huge, ErrMATLAB},
+		"negative dimension":     {f.matrix("y", []int32{-1, 4}, 1, 2, 3, 4), ErrMATLAB},
+		"shape without data":     {f.matrix("y", []int32{2, 3}, 1, 2, 3, 4), ErrMATLAB},
 		"length beyond the file": {long, ErrTruncated},
-		"garbage":                {[]byte("garbage that is no element at all"), ErrFormat},
+		"garbage":                {[]byte("garbage that is no element at all"), ErrMATLAB},
 	} {
-		_, err := Read(bytes.NewReader(append(slices.Clone(f.data), c.data...)), 1<<20, nil)
+		_, err := ReadMATLAB(bytes.NewReader(append(slices.Clone(f.data), c.data...)), 1<<20, nil)
 		if !errors.Is(err, c.want) {
 			t.Errorf("%s: err = %v, want %v", name, err, c.want)
 		}
 	}
-	if list, err := Read(bytes.NewReader(append(slices.Clone(f.data), packed...)), 1<<20, nil); err != nil || list[0].Array.Len() != 4 {
+	if list, err := ReadMATLAB(bytes.NewReader(append(slices.Clone(f.data), packed...)), 1<<20, nil); err != nil || list[0].Array.Len() != 4 {
 		t.Errorf("undamaged: %v", err)
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadMATLAB(f *testing.F) {
 	for _, name := range []string{"scipy_v6.mat", "scipy_v7.mat", "scipy_v4.mat"} {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {
@@ -228,10 +228,10 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	big := newFile(binary.BigEndian, "MI")
+	big := newMATLAB(binary.BigEndian, "MI")
 	f.Add(append(big.data, big.matrix("y", []int32{2, 2}, 1, 2, 3, 4)...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		list, err := Read(bytes.NewReader(data), 1<<20, nil)
+		list, err := ReadMATLAB(bytes.NewReader(data), 1<<20, nil)
 		if err != nil {
 			return
 		}

@@ -1,12 +1,10 @@
-package mat
+package array
 
 import (
 	"encoding/binary"
 	"fmt"
 	"strings"
 	"unicode/utf16"
-
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // classes names the classes of variables by their number.
@@ -30,8 +28,8 @@ const (
 // matrix reads a variable, or a cell of one at depth 1, from the section that holds it.
 func (m *reader) matrix(s *section, depth int) (*Variable, error) {
 	if s.left == 0 && depth > 0 {
-		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &npy.Array{
-			Shape: []int{0, 0}, Kind: npy.Float,
+		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &Array{
+			Shape: []int{0, 0}, Kind: Float,
 			Size: 8,
 		}}, nil
 	}
@@ -82,7 +80,7 @@ func (s *section) flags() (class int, flags byte, err error) {
 		return 0, 0, err
 	}
 	if t.kind != miUint32 || t.size != 8 {
-		return 0, 0, fmt.Errorf("%w: a variable begins with type %d of %d bytes", ErrFormat, t.kind, t.size)
+		return 0, 0, fmt.Errorf("%w: a variable begins with type %d of %d bytes", ErrMATLAB, t.kind, t.size)
 	}
 	b, err := s.data(t, 8)
 	if err != nil {
@@ -97,10 +95,10 @@ func (s *section) shape() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.kind != miInt32 || t.size < 8 || t.size > 4*maxDims || t.size%4 != 0 {
-		return nil, fmt.Errorf("%w: dimensions of type %d in %d bytes", ErrFormat, t.kind, t.size)
+	if t.kind != miInt32 || t.size < 8 || t.size > 4*matlabDims || t.size%4 != 0 {
+		return nil, fmt.Errorf("%w: dimensions of type %d in %d bytes", ErrMATLAB, t.kind, t.size)
 	}
-	b, err := s.data(t, 4*maxDims)
+	b, err := s.data(t, 4*matlabDims)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +115,7 @@ func (s *section) name() (string, error) {
 		return "", err
 	}
 	if t.kind != miInt8 && t.kind != miUTF8 || t.size > maxName {
-		return "", fmt.Errorf("%w: a name of type %d in %d bytes", ErrFormat, t.kind, t.size)
+		return "", fmt.Errorf("%w: a name of type %d in %d bytes", ErrMATLAB, t.kind, t.size)
 	}
 	b, err := s.data(t, maxName)
 	return strings.ToValidUTF8(string(b), "?"), err
@@ -131,21 +129,21 @@ func (m *reader) numbers(s *section, v *Variable) error {
 	}
 	how, ok := storage[t.kind]
 	if !ok {
-		return v.fault(fmt.Errorf("%w: data of type %d", ErrFormat, t.kind))
+		return v.fault(fmt.Errorf("%w: data of type %d", ErrMATLAB, t.kind))
 	}
-	size, err := npy.Bytes(v.Shape, how.size)
+	size, err := Bytes(v.Shape, how.size)
 	if err != nil {
-		return v.fault(fmt.Errorf("%w: %w", ErrFormat, err))
+		return v.fault(fmt.Errorf("%w: %w", ErrMATLAB, err))
 	}
 	if size != t.size {
-		return v.fault(fmt.Errorf("%w: shape %v takes %d bytes, the file has %d", ErrFormat, v.Shape, size, t.size))
+		return v.fault(fmt.Errorf("%w: shape %v takes %d bytes, the file has %d", ErrMATLAB, v.Shape, size, t.size))
 	}
 	raw, err := s.data(t, m.budget)
 	if err != nil {
 		return v.fault(err)
 	}
 	m.budget -= size
-	v.Array = &npy.Array{
+	v.Array = &Array{
 		Shape: v.Shape, Kind: how.kind, Size: how.size, Raw: raw,
 		BigEndian: s.order == binary.ByteOrder(binary.BigEndian), ColumnMajor: true,
 	}
@@ -178,9 +176,9 @@ func (m *reader) text(s *section, v *Variable) error {
 
 // cells reads the cells of a cell array. A cell that is no array of numbers makes the variable unread.
 func (m *reader) cells(s *section, v *Variable) error {
-	n, err := npy.Bytes(v.Shape, 1)
+	n, err := Bytes(v.Shape, 1)
 	if err != nil || n > maxElements {
-		return v.fault(fmt.Errorf("%w: a cell array of shape %v", ErrFormat, v.Shape))
+		return v.fault(fmt.Errorf("%w: a cell array of shape %v", ErrMATLAB, v.Shape))
 	}
 	for i := range int(n) {
 		t, err := s.tag()
@@ -188,7 +186,7 @@ func (m *reader) cells(s *section, v *Variable) error {
 			return v.fault(err)
 		}
 		if t.kind != miMatrix || t.small != nil {
-			return v.fault(fmt.Errorf("%w: cell %d is of type %d", ErrFormat, i+1, t.kind))
+			return v.fault(fmt.Errorf("%w: cell %d is of type %d", ErrMATLAB, i+1, t.kind))
 		}
 		inner := &section{in: s.in, left: t.size, order: s.order}
 		cell, err := m.matrix(inner, 1)

@@ -1,4 +1,4 @@
-package natsbus
+package cluster
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 
 // Member is a server in the same process that belongs to a cluster.
 type Member interface {
-	Server
+	Embedded
 	Running() bool
 	Joined() int // other servers that it reaches
 }

@@ -1,4 +1,4 @@
-package natsbus
+package cluster
 
 import (
 	"bytes"
@@ -103,7 +103,7 @@ func allowed(public string, subjects ...string) []*server.NkeyUser {
 }
 
 // talker connects with a logger whose warnings arrive at the channel.
-func talker(t *testing.T, cfg Config) (*Bus, lines) {
+func talker(t *testing.T, cfg BusConfig) (*Bus, lines) {
 	t.Helper()
 	told := make(lines, 100)
 	cfg.Log = hclog.New(&hclog.LoggerOptions{Output: told, Level: hclog.Warn})
@@ -151,7 +151,7 @@ func TestConnect_NKeyAndTLS(t *testing.T) {
 	_, address := secured(t, &server.Options{
 		Nkeys: allowed(public, "sy.>"), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
 	})
-	b, told := talker(t, Config{URL: "nats://" + address, NKeyFile: file, CAFile: ca})
+	b, told := talker(t, BusConfig{URL: "nats://" + address, NKeyFile: file, CAFile: ca})
 	once(t, b, "sy.a")
 	if state, err := b.Conn().TLSConnectionState(); err != nil || !state.HandshakeComplete {
 		t.Errorf("the connection is not secure: %v", err)
@@ -187,7 +187,7 @@ func TestConnect_NKeyAndTLS(t *testing.T) {
 func TestDelay(t *testing.T) {
 	server := start(t, "")
 	defer server.Shutdown()
-	b := connect(t, Config{Server: server})
+	b := connect(t, BusConfig{Server: server})
 	defer b.Close()
 	for _, c := range []struct {
 		attempts    int
@@ -204,12 +204,12 @@ func TestConnect_RefusedUntilPutRight(t *testing.T) {
 	file, public := newKey(t)
 	_, other := newKey(t)
 	s, address := secured(t, &server.Options{Nkeys: allowed(other, ">")})
-	b, told := talker(t, Config{URL: "nats://" + address, NKeyFile: file})
+	b, told := talker(t, BusConfig{URL: "nats://" + address, NKeyFile: file})
 	told.hear(t, "does not accept this nkey")
 	if got := b.Trouble(); got != "the broker does not accept this nkey" {
 		t.Errorf("trouble is %q", got)
 	}
-	anonymous, toldToo := talker(t, Config{URL: "nats://" + address})
+	anonymous, toldToo := talker(t, BusConfig{URL: "nats://" + address})
 	toldToo.hear(t, "requires an nkey")
 	port := s.Addr().(*net.TCPAddr).Port
 	stop(s)
@@ -228,7 +228,7 @@ func TestConnect_ChangedKey(t *testing.T) {
 	file, public := newKey(t)
 	second, _ := newKey(t)
 	s, address := secured(t, &server.Options{Nkeys: allowed(public, ">")})
-	b, told := talker(t, Config{URL: "nats://" + address, NKeyFile: file})
+	b, told := talker(t, BusConfig{URL: "nats://" + address, NKeyFile: file})
 	once(t, b, "sy.a")
 	seed, err := os.ReadFile(second)
 	if err != nil {
@@ -266,7 +266,7 @@ func TestConnect_TLSTroubles(t *testing.T) {
 			options.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*c.certificate}}
 		}
 		_, address := secured(t, options)
-		b, told := talker(t, Config{URL: "nats://" + address, CAFile: c.ca})
+		b, told := talker(t, BusConfig{URL: "nats://" + address, CAFile: c.ca})
 		line := <-told
 		if !strings.Contains(line, c.want) {
 			t.Errorf("%s: told %s", name, line)
@@ -287,7 +287,7 @@ func TestConnect_RefusedLater(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	l.Close()
-	b, told := talker(t, Config{URL: "nats://" + l.Addr().String(), NKeyFile: file})
+	b, told := talker(t, BusConfig{URL: "nats://" + l.Addr().String(), NKeyFile: file})
 	for b.Trouble() != "the broker does not answer" {
 		time.Sleep(time.Millisecond)
 	}
@@ -319,18 +319,18 @@ func TestConnect_FilesThatCannotBeUsed(t *testing.T) {
 	}
 	broken := append(bytes.TrimSpace(content)[:20], "SECRETSECRET"...)
 	for name, c := range map[string]struct {
-		cfg  Config
+		cfg  BusConfig
 		want string
 	}{
-		"no key":          {Config{NKeyFile: filepath.Join(dir, "none.nk")}, "none.nk: no such file"},
-		"not a seed":      {Config{NKeyFile: write("text.nk", "hello")}, "text.nk holds no nkey seed"},
-		"cut seed":        {Config{NKeyFile: write("cut.nk", string(broken))}, "cut.nk holds no nkey seed"},
-		"account's seed":  {Config{NKeyFile: write("account.nk", string(seed))}, "not a user's"},
-		"a folder":        {Config{NKeyFile: dir}, "is a directory"},
-		"no authority":    {Config{CAFile: filepath.Join(dir, "none.pem")}, "none.pem: no such file"},
-		"no certificate":  {Config{CAFile: write("text.pem", "hello")}, "text.pem holds no certificate"},
-		"key for the CA":  {Config{CAFile: write("ca.key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")}, "private key"},
-		"secrets in URLs": {Config{URL: "nats://u:SECRETSECRET@h:1,nats://SECRETSECRET@g:1", NKeyFile: dir}, "xxxxx@h:1"},
+		"no key":          {BusConfig{NKeyFile: filepath.Join(dir, "none.nk")}, "none.nk: no such file"},
+		"not a seed":      {BusConfig{NKeyFile: write("text.nk", "hello")}, "text.nk holds no nkey seed"},
+		"cut seed":        {BusConfig{NKeyFile: write("cut.nk", string(broken))}, "cut.nk holds no nkey seed"},
+		"account's seed":  {BusConfig{NKeyFile: write("account.nk", string(seed))}, "not a user's"},
+		"a folder":        {BusConfig{NKeyFile: dir}, "is a directory"},
+		"no authority":    {BusConfig{CAFile: filepath.Join(dir, "none.pem")}, "none.pem: no such file"},
+		"no certificate":  {BusConfig{CAFile: write("text.pem", "hello")}, "text.pem holds no certificate"},
+		"key for the CA":  {BusConfig{CAFile: write("ca.key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")}, "private key"},
+		"secrets in URLs": {BusConfig{URL: "nats://u:SECRETSECRET@h:1,nats://SECRETSECRET@g:1", NKeyFile: dir}, "xxxxx@h:1"},
 	} {
 		c.cfg.Log = hclog.NewNullLogger()
 		_, err := Connect(c.cfg)
@@ -347,7 +347,7 @@ func TestConnect_ReadableKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, address := secured(t, &server.Options{Nkeys: allowed(public, ">")})
-	b, told := talker(t, Config{URL: "nats://" + address, NKeyFile: file})
+	b, told := talker(t, BusConfig{URL: "nats://" + address, NKeyFile: file})
 	told.hear(t, "everybody on this machine can read the key")
 	once(t, b, "sy.a")
 }

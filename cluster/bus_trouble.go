@@ -1,4 +1,4 @@
-package natsbus
+package cluster
 
 import (
 	"crypto/x509"

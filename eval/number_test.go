@@ -1,4 +1,4 @@
-package number
+package eval
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 
 // TestNumber_NotFiniteIsNull: it is written as null wherever it stands, and read back as NaN. A map reads null, too.
 func TestNumber_NotFiniteIsNull(t *testing.T) {
-	in := map[string][]Number{"a": List([]float64{math.NaN(), 1.5, math.Inf(1), math.Inf(-1)}), "b": List(nil)}
+	in := map[string][]Number{"a": NumberList([]float64{math.NaN(), 1.5, math.Inf(1), math.Inf(-1)}), "b": NumberList(nil)}
 	text, err := json.Marshal(in)
 	if want := `{"a":[null,1.5,null,null],"b":[]}`; err != nil || string(text) != want {
 		t.Fatalf("%s, %v; want %s", text, err, want)

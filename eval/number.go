@@ -1,6 +1,4 @@
-// Package number has the numbers of JSON. JSON has no word for NaN and infinities: what is not finite is written as
-// null, and null is read as NaN.
-package number
+package eval
 
 import (
 	"encoding/json"
@@ -8,7 +6,8 @@ import (
 	"math"
 )
 
-// Number is a number that JSON may have as null.
+// Number is a number of JSON that may be null. JSON has no word for NaN and infinities: what is not finite is written
+// as null, and null is read as NaN.
 type Number float64
 
 // Finite reports whether JSON has a number for v.
@@ -36,29 +35,29 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// List are numbers as those of a message or a file.
-func List(x []float64) []Number { return list[Number](x) }
+// NumberList are numbers as those of a message or a file.
+func NumberList(x []float64) []Number { return convert[Number](x) }
 
-// List32 are the same, of numbers in float32.
-func List32(x []float32) []Number { return list[Number](x) }
+// NumberList32 are the same, of numbers in float32.
+func NumberList32(x []float32) []Number { return convert[Number](x) }
 
-// Table are rows of numbers as those of a message or a file.
-func Table(x [][]float64) [][]Number {
+// NumberRows are rows of numbers as those of a message or a file.
+func NumberRows(x [][]float64) [][]Number {
 	y := make([][]Number, len(x))
 	for i, row := range x {
-		y[i] = List(row)
+		y[i] = NumberList(row)
 	}
 	return y
 }
 
 // Floats are the numbers of a message or a file to compute with.
-func Floats(x []Number) []float64 { return list[float64](x) }
+func Floats(x []Number) []float64 { return convert[float64](x) }
 
 // Floats32 are the same, rounded to float32.
-func Floats32(x []Number) []float32 { return list[float32](x) }
+func Floats32(x []Number) []float32 { return convert[float32](x) }
 
-// list converts numbers. An empty list stays one: it is not null.
-func list[B, A ~float32 | ~float64](x []A) []B {
+// convert changes the type of numbers. An empty list stays one: it is not null.
+func convert[B, A ~float32 | ~float64](x []A) []B {
 	y := make([]B, len(x))
 	for i, v := range x {
 		y[i] = B(v)

@@ -1,11 +1,9 @@
-package mat
+package array
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
-
-	"github.com/switchyard-ml/switchyard/envs/files/npy"
 )
 
 // Types of the elements that a file is made of.
@@ -21,12 +19,12 @@ const (
 
 // storage maps the types of numeric elements to types of arrays.
 var storage = map[uint32]struct {
-	kind npy.Kind
+	kind Kind
 	size int
 }{
-	miInt8: {npy.Int, 1}, 2: {npy.Uint, 1}, 3: {npy.Int, 2}, 4: {npy.Uint, 2},
-	miInt32: {npy.Int, 4}, miUint32: {npy.Uint, 4}, 7: {npy.Float, 4}, 9: {npy.Float, 8},
-	12: {npy.Int, 8}, 13: {npy.Uint, 8},
+	miInt8: {Int, 1}, 2: {Uint, 1}, 3: {Int, 2}, 4: {Uint, 2},
+	miInt32: {Int, 4}, miUint32: {Uint, 4}, 7: {Float, 4}, 9: {Float, 8},
+	12: {Int, 8}, 13: {Uint, 8},
 }
 
 // A tag begins an element. A small element of up to four bytes is held by its tag.
@@ -46,7 +44,7 @@ type section struct {
 // read fills dst.
 func (s *section) read(dst []byte) error {
 	if s.left >= 0 && int64(len(dst)) > s.left {
-		return fmt.Errorf("%w: a part is longer than the variable", ErrFormat)
+		return fmt.Errorf("%w: a part is longer than the variable", ErrMATLAB)
 	}
 	if _, err := io.ReadFull(s.in, dst); err != nil {
 		return streamFault(err)
@@ -65,13 +63,13 @@ func (s *section) tag() (tag, error) {
 	first := s.order.Uint32(b[:])
 	if n := first >> 16; n != 0 {
 		if n > 4 {
-			return tag{}, fmt.Errorf("%w: a small part of %d bytes", ErrFormat, n)
+			return tag{}, fmt.Errorf("%w: a small part of %d bytes", ErrMATLAB, n)
 		}
 		return tag{kind: first & 0xffff, size: int64(n), small: append([]byte{}, b[4:4+n]...)}, nil
 	}
 	t := tag{kind: first, size: int64(s.order.Uint32(b[4:]))}
 	if s.left >= 0 && t.size > s.left {
-		return tag{}, fmt.Errorf("%w: a part is longer than the variable", ErrFormat)
+		return tag{}, fmt.Errorf("%w: a part is longer than the variable", ErrMATLAB)
 	}
 	return t, nil
 }

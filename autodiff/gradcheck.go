@@ -1,17 +1,14 @@
-// Package gradcheck compares gradients with central differences along random directions. It knows
-// functions of flat float32 buffers and nothing of how their gradients were made.
-package gradcheck
+package autodiff
 
 import (
 	"fmt"
 	"math"
-
-	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Check describes one comparison.
-type Check struct {
-	// Values are the arguments x. Loss reads them; Check moves them and puts them back.
+// GradCheck compares a gradient with central differences along random directions. It sees a function of a flat buffer
+// and knows nothing of how its gradient was made.
+type GradCheck struct {
+	// Values are the arguments x. Loss reads them; Run moves them and puts them back.
 	Values []float32
 	// Gradient is ∇f at x.
 	Gradient []float32
@@ -27,16 +24,15 @@ type Check struct {
 
 // Run returns an error that names the first direction v in which (f(x+hv) − f(x−hv))/2h and ⟨∇f, v⟩
 // differ at every step h by more than the tolerance times √Σ(∇fᵢvᵢ)², the size that a sum of so many
-// terms has.
-func (c Check) Run(key rng.Key) error {
+// terms has. The elements of the directions are drawn from normal, standard normals.
+func (c GradCheck) Run(normal func() float64) error {
 	at := append([]float32(nil), c.Values...)
 	defer copy(c.Values, at)
 	direction := make([]float64, len(at))
 	for d := range c.Directions {
-		draws := key.At(uint64(d), 0, 0)
 		var want, size float64
 		for i := range direction {
-			direction[i] = draws.Normal()
+			direction[i] = normal()
 			g := float64(c.Gradient[i]) * direction[i]
 			want += g
 			size += g * g
@@ -48,7 +44,7 @@ func (c Check) Run(key rng.Key) error {
 	return nil
 }
 
-func (c Check) compare(at []float32, direction []float64, want, size float64) error {
+func (c GradCheck) compare(at []float32, direction []float64, want, size float64) error {
 	move := func(h float64) float64 {
 		for i := range at {
 			c.Values[i] = float32(float64(at[i]) + h*direction[i])

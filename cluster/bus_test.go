@@ -1,4 +1,4 @@
-package natsbus
+package cluster
 
 import (
 	"bufio"
@@ -12,26 +12,20 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/nats-io/nats.go"
-	"go.uber.org/goleak"
 
-	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
-}
-
-func start(t *testing.T, listen string) *cluster.Broker {
+func start(t *testing.T, listen string) *Broker {
 	t.Helper()
-	b, err := cluster.Start(cluster.Config{Listen: listen, Log: hclog.NewNullLogger()})
+	b, err := Start(Config{Listen: listen, Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func connect(t *testing.T, cfg Config) *Bus {
+func connect(t *testing.T, cfg BusConfig) *Bus {
 	t.Helper()
 	cfg.Log = hclog.NewNullLogger()
 	b, err := Connect(cfg)
@@ -44,7 +38,7 @@ func connect(t *testing.T, cfg Config) *Bus {
 func TestBus_OrderAndLimits(t *testing.T) {
 	server := start(t, "")
 	defer server.Shutdown()
-	a, b := connect(t, Config{Server: server}), connect(t, Config{Server: server})
+	a, b := connect(t, BusConfig{Server: server}), connect(t, BusConfig{Server: server})
 	defer a.Close()
 	defer b.Close()
 	got := make(chan byte, 1000)
@@ -76,7 +70,7 @@ func TestBus_OrderAndLimits(t *testing.T) {
 func TestBus_BrokerRestart(t *testing.T) {
 	server := start(t, "127.0.0.1:0")
 	url := server.URL()
-	b := connect(t, Config{URL: url})
+	b := connect(t, BusConfig{URL: url})
 	defer b.Close()
 	got := make(chan []byte, 10)
 	if _, err := b.Subscribe("s", func(data []byte) { got <- data }); err != nil {
@@ -105,7 +99,7 @@ func TestConnect_BeforeBroker(t *testing.T) {
 	server := start(t, "127.0.0.1:0")
 	url := server.URL()
 	server.Shutdown()
-	b := connect(t, Config{URL: url})
+	b := connect(t, BusConfig{URL: url})
 	defer b.Close()
 	got := make(chan []byte, 10)
 	if _, err := b.Subscribe("s", func(data []byte) { got <- data }); err != nil {
@@ -156,7 +150,7 @@ func TestBus_RefusedTwiceTriesOn(t *testing.T) {
 	connections := make(chan int, 10)
 	server := start(t, "127.0.0.1:0")
 	url := server.URL()
-	b := connect(t, Config{URL: url})
+	b := connect(t, BusConfig{URL: url})
 	defer b.Close()
 	server.Shutdown()
 	defer refuser(t, url[len("nats://"):], connections)()
@@ -183,7 +177,7 @@ func TestBus_EndIsTold(t *testing.T) {
 	server := start(t, "")
 	defer server.Shutdown()
 	told := make(lines, 10)
-	cfg := Config{Server: server, Log: hclog.New(&hclog.LoggerOptions{Output: told, Level: hclog.Error})}
+	cfg := BusConfig{Server: server, Log: hclog.New(&hclog.LoggerOptions{Output: told, Level: hclog.Error})}
 	b, err := Connect(cfg)
 	if err != nil {
 		t.Fatal(err)
