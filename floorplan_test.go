@@ -26,56 +26,50 @@ import (
 const floorplan = `
 autodiff/kernel:
 autodiff:              autodiff/kernel
-autodiff/gradcheck:    autodiff rng
 rng:                   autodiff/kernel
 
 envs:                  internal/setting rng
 envs/envtest:          envs rng
 envs/fhn:              envs rng
-envs/files:            envs envs/files/mat envs/files/npy internal/terminal rng
-envs/files/mat:        envs/files/npy
-envs/files/npy:
-envs/noise:            envs rng
+envs/files:            envs envs/files/array internal/terminal rng
+envs/files/array:
 envs/planar:
 envs/maze:             envs envs/planar rng
 envs/ball:             envs envs/planar rng
-envs/reacher:          autodiff/kernel envs envs/trig rng
-envs/hopper:           autodiff/kernel envs envs/trig rng
-envs/regimes:          envs envs/trig rng
+envs/reacher:          autodiff/kernel envs rng
+envs/hopper:           autodiff/kernel envs rng
+envs/regimes:          autodiff/kernel envs rng
 
 model:                 autodiff autodiff/kernel internal/matrix internal/setting rng
 model/statespace:      autodiff internal/matrix model rng
-model/modeltest:       autodiff autodiff/gradcheck autodiff/kernel model rng
+model/modeltest:       autodiff autodiff/kernel model rng
 model/pointwise:       autodiff autodiff/kernel model model/statespace rng
 model/dvbf:            autodiff model model/statespace rng
-model/fusion:          autodiff model model/statespace rng
 model/kvae:            autodiff autodiff/kernel model model/statespace rng
 model/categorical:     autodiff autodiff/kernel internal/matrix model model/arhmm model/statespace rng
 model/slds:            autodiff autodiff/kernel model model/categorical model/statespace rng
 model/gibbs:           autodiff internal/matrix model model/arhmm rng
 model/arhmm:           autodiff internal/matrix model rng
 
-eval:                  envs envs/fhn envs/files internal/matrix internal/number internal/terminal model model/arhmm rng
+eval:                  envs envs/fhn envs/files internal/matrix internal/terminal model model/arhmm rng
 eval/figure:           envs envs/files envs/planar eval internal/disk
 
 sweep:                 internal/disk rng
 
-internal/number:
 internal/matrix:
 internal/setting:
-internal/vector:       autodiff/kernel envs/trig rng
-config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/noise envs/reacher envs/regimes internal/setting model model/arhmm model/dvbf model/fusion model/gibbs model/kvae model/pointwise model/slds rng
+internal/vector:       autodiff/kernel rng
+config:                envs envs/ball envs/fhn envs/files envs/hopper envs/maze envs/reacher envs/regimes internal/setting model model/arhmm model/dvbf model/gibbs model/kvae model/pointwise model/slds rng
 internal/disk:
 store/checkpoint:      internal/disk
 store:                 config internal/disk internal/setting internal/vector
 internal/terminal:
 internal/admission:
-web:                   eval internal/admission internal/number store
+web:                   eval internal/admission store
 wire:                  autodiff/kernel internal/setting
-wire/natsbus:          wire
 wire/shm:
 cluster:               internal/admission internal/disk internal/setting wire
-lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops store store/checkpoint web wire wire/natsbus wire/shm worker
+lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops store store/checkpoint web wire wire/shm worker
 ops:                   store
 internal/scaling:      internal/terminal rng
 lab/bench:             autodiff/kernel coordinator export internal/disk internal/scaling internal/terminal internal/vector serving trained wire wire/shm worker
@@ -88,18 +82,16 @@ coordinator/exchange:  autodiff/kernel internal/scaling internal/vector wire
 coordinator:           autodiff/kernel coordinator/exchange coordinator/trust internal/disk internal/scaling internal/vector store/checkpoint wire wire/shm
 
 lead/job:              autodiff/kernel config coordinator envs/files eval internal/setting internal/terminal internal/vector model store trained wire worker
-trained:               config envs envs/files envs/files/npy eval eval/figure export internal/disk internal/matrix internal/number internal/terminal internal/vector lead/job model rng store store/checkpoint
-paper:                 config coordinator eval eval/figure internal/number internal/terminal lead lead/job store store/checkpoint trained
-export:                envs/files envs/files/npy model store/checkpoint
-sweep/fit:             config envs/files eval internal/disk internal/number internal/terminal lead lead/job model/arhmm store sweep sweep/trials trained
+trained:               config envs envs/files envs/files/array eval eval/figure export internal/disk internal/matrix internal/terminal internal/vector lead/job model rng store store/checkpoint
+paper:                 config coordinator eval eval/figure internal/terminal lead lead/job store store/checkpoint trained
+export:                envs/files envs/files/array model store/checkpoint
+sweep/fit:             config envs/files eval internal/disk internal/terminal lead lead/job model/arhmm store sweep sweep/trials trained
 sweep/trials:          config coordinator eval internal/disk internal/setting lead lead/job ops rng store store/checkpoint sweep trained web
-serving:               envs/files internal/admission internal/number trained
+serving:               envs/files eval internal/admission trained
 
 switchyard:            config coordinator envs envs/files eval export internal/terminal lead lead/job model rng serving store store/checkpoint sweep sweep/fit sweep/trials trained web
 cmd:                   *
 cmd/switchyard:        cmd config
-lab/render:            internal/scaling lab/bench
-envs/trig:
 `
 
 // outside says which packages alone may import a dependency. One that is not listed
@@ -108,7 +100,7 @@ var outside = []struct {
 	dependency string
 	packages   []string
 }{
-	{"github.com/nats-io/nats.go", []string{"wire/natsbus", "cluster", "ops", "serving"}},
+	{"github.com/nats-io/nats.go", []string{"cluster", "ops", "serving"}},
 	{"github.com/nats-io/nats-server", []string{"cluster"}},
 	{"github.com/vmihailenco/msgpack", []string{"wire"}},
 	{"github.com/goccy/go-yaml", []string{"config"}},

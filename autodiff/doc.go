@@ -33,7 +33,7 @@
 //	transitions      Mixture VarianceMixture
 //	discrete choices PredictSwitch PredictAgedSwitch PreviewSwitch MixMoves WeighSwitch
 //	observations     BernoulliNLL HideRows
-//	of one's own     Custom, with the rules at VJP; package gradcheck compares the gradient with differences
+//	of one's own     Custom, with the rules at VJP; GradCheck compares the gradient with differences
 //
 // Notation in the comments: x̄ is the gradient of the loss with respect to x.
 package autodiff

@@ -23,7 +23,7 @@ func (a *app) benchCommand() *cobra.Command {
 	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, compared with the peak of its FMA
 units, which is measured in between. Run nothing else at the same time.`)
 	c.AddCommand(a.benchStepCommand(), a.benchKernelsCommand(), a.benchWireCommand(), a.benchScaleCommand(),
-		a.benchServeCommand(), a.benchSweepCommand())
+		a.benchServeCommand(), a.benchSweepCommand(), a.benchReportCommand())
 	return c
 }
 
@@ -239,4 +239,26 @@ and clients share the cores. Other work on the machine shows in the tail of the 
 	c.Flags().DurationVar(&load.Duration, "duration", time.Minute, "length of the measurement")
 	a.jsonFlag(c)
 	return c
+}
+
+func (a *app) benchReportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "report RECORDS.json",
+		Short: "Write a report of kept measurements in Markdown",
+		Long: `Write in Markdown what docs/bench/run.sh or docs/bench/scaling.sh measured. Both keep
+their measurements as a JSON list of records.`,
+		Example: "  " + a.invoked + " bench report docs/bench/2026-11-21.json",
+		Args:    exactly("RECORDS.json"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			records, err := os.Open(args[0])
+			if err != nil {
+				return config.Usagef("%v", err)
+			}
+			defer records.Close()
+			if err := bench.WriteReport(a.out, records); err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			return nil
+		},
+	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/arhmm"
 	"github.com/switchyard-ml/switchyard/model/dvbf"
-	"github.com/switchyard-ml/switchyard/model/fusion"
 	"github.com/switchyard-ml/switchyard/model/gibbs"
 	"github.com/switchyard-ml/switchyard/model/kvae"
 	"github.com/switchyard-ml/switchyard/model/pointwise"
@@ -50,7 +49,7 @@ func builtin() Own {
 			regimes.LorenzKind(),
 		},
 		Families: []model.Family{
-			slds.Family(), fusion.Family(), dvbf.Family(), kvae.Family(), pointwise.LSTM(),
+			slds.Family(), dvbf.FusionFamily(), dvbf.Family(), kvae.Family(), pointwise.LSTM(),
 			pointwise.Static(), pointwise.Linear(), gibbs.RSLDS(), gibbs.TrSLDS(), arhmm.Family(),
 			pointwise.Naive(),
 		},

@@ -174,7 +174,7 @@ record command "\"command\":\"switchyard bench kernels --samples $samples\""
 record end "\"seconds\":$SECONDS,\"load\":\"$(cut -d ' ' -f 1-3 /proc/loadavg)\""
 
 { echo '['; sed '$!s/$/,/' "$records"; echo ']'; } >"$work/$day.json"
-go run ./lab/render <"$work/$day.json" >"$work/$day.md"
+"$work/switchyard" bench report "$work/$day.json" >"$work/$day.md"
 if $quick; then
 	cat "$work/$day.md"
 else

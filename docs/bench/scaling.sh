@@ -168,4 +168,4 @@ for preset in "${presets[@]}"; do
 done
 { echo '['; sed '$!s/$/,/' "$records"; echo ']'; } >"$work/records.json"
 [ -z "$json" ] || cp "$work/records.json" "$json"
-go run ./lab/render scaling <"$work/records.json"
+"$work/switchyard" bench report "$work/records.json"

@@ -168,7 +168,7 @@ func text(s string) func(testing.TB) string { return func(testing.TB) string { r
 // matFile is the first part of a file of the package mat.
 func matFile(name string, part float64) func(testing.TB) string {
 	return func(t testing.TB) string {
-		data, err := os.ReadFile("mat/testdata/" + name)
+		data, err := os.ReadFile("array/testdata/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,15 +261,15 @@ func TestRead_FortranAndBigEndian(t *testing.T) {
 }
 
 func TestRead_MATLAB(t *testing.T) {
-	d := mustRead(t, Options{}, "mat/testdata/scipy_v7.mat")
+	d := mustRead(t, Options{}, "array/testdata/scipy_v7.mat")
 	if len(d.Episodes) != 2 || d.Spec.Observation != 3 || d.Episodes[1].Observations[0] != 3 {
 		t.Errorf("3-d array: %+v", d)
 	}
-	d = mustRead(t, Options{Rename: map[string]string{"y": "v", "c": "y"}}, "mat/testdata/scipy_v7.mat")
+	d = mustRead(t, Options{Rename: map[string]string{"y": "v", "c": "y"}}, "array/testdata/scipy_v7.mat")
 	if len(d.Episodes) != 2 || d.Episodes[0].T != 3 || d.Episodes[1].T != 2 {
 		t.Errorf("cell array: %+v", d)
 	}
-	d = mustRead(t, Options{Rename: map[string]string{"yEst": "y", "uEst": "u"}}, "mat/testdata/scipy_record.mat")
+	d = mustRead(t, Options{Rename: map[string]string{"yEst": "y", "uEst": "u"}}, "array/testdata/scipy_record.mat")
 	equal(t, "row vector", d.Episodes[0].Observations, []float32{1, 2, 3})
 	equal(t, "column vector", d.Episodes[0].Controls, []float32{0, 5, 6})
 	equal(t, "modes", d.Episodes[0].Modes, []int32{0, 1, 1})

@@ -1,19 +1,3 @@
-// Package dvbf is the Deep Variational Bayes Filter with locally linear transitions (DVBF-LL: Karl, Soelch, Bayer and
-// van der Smagt, Deep Variational Bayes Filters, ICLR 2017). All that is random in the transition is a noise w_t, and
-// it is the noise that is inferred, not the state.
-//
-// Generative model, t = 1 … T:
-//
-//	p(w_1) = N(0, I);  z_1 = t(w_1);  p(x_t | z_t) Gaussian with a constant variance, or Bernoulli
-//	p(w_t) = N(0, I);  α_t = softmax(f(z_{t−1}, u_t)), for t ≥ 2
-//	z_t = z_{t−1} + Σᵢ αᵢ(Aᵢ z_{t−1} + Bᵢ u_t + Cᵢ w_t)
-//
-// Inference:
-//
-//	q(w_1 | x_{1:k}, u_{1:k}) = N(μ, σ²);  q(w_t | z_{t−1}, x_t, u_t) = N(μ_t, σ_t²)
-//
-// The loss is the negative evidence lower bound, with the annealing of the paper. Base matrices are point estimates.
-// The parts are those of package statespace. The package does not know where batches come from.
 package dvbf
 
 import (
@@ -21,7 +5,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )

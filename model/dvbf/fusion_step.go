@@ -1,4 +1,4 @@
-package fusion
+package dvbf
 
 import (
 	"fmt"
@@ -8,18 +8,18 @@ import (
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
-var _ model.Exporter = (*forecaster)(nil)
+var _ model.Exporter = (*fusionForecaster)(nil)
 
 // Warmup is how many observations q(h) reads.
-func (f *forecaster) Warmup() int { return f.m.observations }
+func (f *fusionForecaster) Warmup() int { return f.m.observations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
-func (f *forecaster) Begin(dst *model.Belief, first model.Batch) {
+func (f *fusionForecaster) Begin(dst *model.Belief, first model.Batch) {
 	f.m.initial.Begin(f.Tape, dst, first, f.m.dims)
 }
 
 // Step filters the next observation.
-func (f *forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
+func (f *fusionForecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
 	t, d := f.Tape, f.m.dims
 	t.Reset()
 	meas := f.m.encoder.Measure(t, b)
@@ -34,7 +34,7 @@ func (f *forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 }
 
 // Advance predicts the next state.
-func (f *forecaster) Advance(dst, from *model.Belief, u []float32, by model.Disturbance) {
+func (f *fusionForecaster) Advance(dst, from *model.Belief, u []float32, by model.Disturbance) {
 	t := f.Tape
 	t.Reset()
 	z, weights, move := f.move(from, u)
@@ -43,7 +43,7 @@ func (f *forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 }
 
 // move computes the transition of one step from a belief.
-func (f *forecaster) move(from *model.Belief, u []float32) (z, weights autodiff.Tensor, move statespace.Transition) {
+func (f *fusionForecaster) move(from *model.Belief, u []float32) (z, weights autodiff.Tensor, move statespace.Transition) {
 	t, d, n := f.Tape, f.m.dims, from.B
 	z = t.New(2*n, d.NZ)
 	copy(z.Value, from.Z)
@@ -56,7 +56,7 @@ func (f *forecaster) move(from *model.Belief, u []float32) (z, weights autodiff.
 }
 
 // leave writes the belief after a step. There is no switch that goes on: its place has the weights.
-func (f *forecaster) leave(dst *model.Belief, z, weights, mean, variance autodiff.Tensor) {
+func (f *fusionForecaster) leave(dst *model.Belief, z, weights, mean, variance autodiff.Tensor) {
 	n := mean.Rows
 	dst.Resize(n, f.m.dims, true)
 	copy(dst.Z, z.Block(1, n).Value)
@@ -67,7 +67,7 @@ func (f *forecaster) leave(dst *model.Belief, z, weights, mean, variance autodif
 }
 
 // Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.
-func (f *forecaster) Graphs(horizon int) []model.Graph {
+func (f *fusionForecaster) Graphs(horizon int) []model.Graph {
 	m, d := f.m, f.m.dims
 	k := statespace.Sketch{
 		Params: m.params, NX: d.NX, NU: d.NU, NZ: d.NZ, M: d.M, Residual: m.sketch.Residual, Floor: m.sketch.Floor,

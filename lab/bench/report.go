@@ -1,12 +1,10 @@
-package main
+package bench
 
 import (
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/switchyard-ml/switchyard/lab/bench"
 )
 
 // report is the whole of a sitting in Markdown.
@@ -64,14 +62,14 @@ func writeHead(b *strings.Builder, m record, end []record) {
 // cell is one preset and switching: what this program needed for a step, and the peer in each of its settings.
 type cell struct {
 	preset, switching string
-	ours              []step
+	ours              []timedStep
 	peers             []setting
 }
 
 // setting is one way to run the peer.
 type setting struct {
 	kind, coretype string
-	rounds         []bench.Spread
+	rounds         []Spread
 }
 
 func contest(records []record) (cells []cell) {
@@ -110,8 +108,8 @@ func median(values []float64) float64 {
 }
 
 // over is the spread of several rounds: the median of their medians, the extremes of their extremes.
-func over(rounds []bench.Spread) bench.Spread {
-	s := bench.Spread{Min: rounds[0].Min, Max: rounds[0].Max}
+func over(rounds []Spread) Spread {
+	s := Spread{Min: rounds[0].Min, Max: rounds[0].Max}
 	var medians []float64
 	for _, r := range rounds {
 		medians = append(medians, r.Median)
@@ -122,8 +120,8 @@ func over(rounds []bench.Spread) bench.Spread {
 }
 
 // step is the spread of this program's rounds, and the figures that go with it: medians, but the most allocations.
-func (c *cell) step() (s step) {
-	var rounds []bench.Spread
+func (c *cell) step() (s timedStep) {
+	var rounds []Spread
 	var fractions, rates []float64
 	for _, o := range c.ours {
 		rounds = append(rounds, o.Seconds)
@@ -136,7 +134,7 @@ func (c *cell) step() (s step) {
 }
 
 // best is the peer's fastest setting of a kind, "" if it was not run.
-func (c *cell) best(kind string) (coretype string, s bench.Spread) {
+func (c *cell) best(kind string) (coretype string, s Spread) {
 	for _, p := range c.peers {
 		if t := over(p.rounds); p.kind == kind && (coretype == "" || t.Median < s.Median) {
 			coretype, s = p.coretype, t
@@ -157,27 +155,27 @@ func writeSteps(b *strings.Builder, cells []cell, threads int) {
 			continue
 		}
 		o := c.step()
-		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %.1f %% | %.1f |", c.preset, c.switching, seconds(o.Seconds), o.GFLOPS,
+		fmt.Fprintf(b, "| %s | %s | %s | %.0f | %.1f %% | %.1f |", c.preset, c.switching, spreadOf(o.Seconds), o.GFLOPS,
 			100*o.PeakFraction, o.AllocsPerStep)
 		for _, kind := range []string{"threads", "processes"} {
 			if coretype, s := c.best(kind); coretype == "" {
 				b.WriteString(" | |")
 			} else {
-				fmt.Fprintf(b, " %s | %.2f |", seconds(s), s.Median/o.Seconds.Median)
+				fmt.Fprintf(b, " %s | %.2f |", spreadOf(s), s.Median/o.Seconds.Median)
 			}
 		}
 		b.WriteString("\n")
 	}
 }
 
-func seconds(s bench.Spread) string { return fmt.Sprintf("%.3f (%.3f–%.3f)", s.Median, s.Min, s.Max) }
+func spreadOf(s Spread) string { return fmt.Sprintf("%.3f (%.3f–%.3f)", s.Median, s.Min, s.Max) }
 
 func writeSettings(b *strings.Builder, cells []cell) {
 	var rows strings.Builder
 	for _, c := range cells {
 		for _, p := range c.peers {
 			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s | %d |\n", c.preset, c.switching, p.kind, p.coretype,
-				seconds(over(p.rounds)), len(p.rounds))
+				spreadOf(over(p.rounds)), len(p.rounds))
 		}
 	}
 	if rows.Len() > 0 {
@@ -197,17 +195,17 @@ func writeWire(b *strings.Builder, records []record) {
 		"MiB | out, MiB | each worker, MiB |\n|---|---|---|---|---|---|---|\n")
 	for _, r := range records {
 		w := r.Wire
-		fmt.Fprintf(b, "| %d | %s | %s | %+.1f %% | %.2f | %.2f | %.2f |\n", w.Workers, seconds(w.Seconds),
-			seconds(w.PlainSeconds), 100*w.Overhead,
+		fmt.Fprintf(b, "| %d | %s | %s | %+.1f %% | %.2f | %.2f | %.2f |\n", w.Workers, spreadOf(w.Seconds),
+			spreadOf(w.PlainSeconds), 100*w.Overhead,
 			w.BytesIn/(1<<20), w.BytesOut/(1<<20), w.PerWorker/(1<<20))
 	}
 }
 
-func writeKernels(b *strings.Builder, list []bench.Kernel) {
+func writeKernels(b *strings.Builder, list []Kernel) {
 	b.WriteString("\n## Kernels\n\nOn one core. Matrix products: geometric mean of the fraction of the FMA peak over " +
 		"every pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +
 		"the .json has every shape.\n\n| form | rows | of peak |\n|---|---|---|\n")
-	for _, k := range bench.Summary(list) {
+	for _, k := range Summary(list) {
 		fmt.Fprintf(b, "| %s | %d | %.1f %% |\n", k.Op, k.M, 100*k.PeakFraction)
 	}
 	b.WriteString("\n| function | ns per value |\n|---|---|\n")

@@ -1,4 +1,4 @@
-package fusion
+package dvbf
 
 import (
 	"fmt"
@@ -9,17 +9,17 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Family is DVBF Fusion as a value of model.kind.
-func Family() model.Family {
+// FusionFamily is DVBF Fusion as a value of model.kind.
+func FusionFamily() model.Family {
 	return model.Family{
 		Name: "fusion", Doc: "DVBF Fusion: locally linear state-space model with deterministic mixing",
-		Settings: func() model.Settings { return DefaultSettings() },
+		Settings: func() model.Settings { return DefaultFusionSettings() },
 	}
 }
 
-// Settings are the keys of the family. The source is the authors' published code, or Becker-Ehmck et al. (2019), who
+// FusionSettings are the keys of the family. The source is the authors' published code, or Becker-Ehmck et al. (2019), who
 // compare with the model and whose sizes it has here.
-type Settings struct {
+type FusionSettings struct {
 	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems" source:"authors' code: sigmoid"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M" source:"paper, FHN: 8"`
@@ -34,24 +34,24 @@ type Settings struct {
 	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"constant added to the mixed transition variances" source:"authors' code: 1e-5"`
 }
 
-// DefaultSettings are those of the authors' code, with sizes for the FitzHugh-Nagumo oscillator.
-func DefaultSettings() *Settings {
-	return &Settings{
+// DefaultFusionSettings are those of the authors' code, with sizes for the FitzHugh-Nagumo oscillator.
+func DefaultFusionSettings() *FusionSettings {
+	return &FusionSettings{
 		Weights: statespace.Sigmoid, Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, VarianceFloor: 1e-5,
 	}
 }
 
 var (
-	_ model.Settings = (*Settings)(nil)
-	_ model.Checker  = (*Settings)(nil)
+	_ model.Settings = (*FusionSettings)(nil)
+	_ model.Checker  = (*FusionSettings)(nil)
 )
 
 // New builds the model that the settings describe.
-func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return New(s, d, key), nil }
+func (s *FusionSettings) New(d model.Data, key rng.Key) (model.Model, error) { return NewFusion(s, d, key), nil }
 
 // Describe names the variant.
-func (s *Settings) Describe() model.Description {
+func (s *FusionSettings) Describe() model.Description {
 	other := map[statespace.Weights]statespace.Weights{
 		statespace.Softmax: statespace.Sigmoid,
 		statespace.Sigmoid: statespace.Softmax,
@@ -63,7 +63,7 @@ func (s *Settings) Describe() model.Description {
 }
 
 // Check returns what does not fit together.
-func (s *Settings) Check(setup model.Setup) []model.Fault {
+func (s *FusionSettings) Check(setup model.Setup) []model.Fault {
 	faults := statespace.Check(setup, s.InitialObservations, s.Emission, s.EmissionSD)
 	if s.Weights == statespace.Softmax && s.Switches < 2 {
 		faults = append(faults, model.Faultf([]string{"model.switches", "model.weights"},

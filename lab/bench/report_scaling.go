@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 )
 
-// prediction is what `bench scale --json` prints.
-type prediction struct {
+// predictions are what `bench scale --json` prints.
+type predictions struct {
 	Load scaling.Load `json:"load"`
 	Rows []struct {
 		Cluster    scaling.Cluster    `json:"cluster"`
@@ -16,8 +16,8 @@ type prediction struct {
 	} `json:"rows"`
 }
 
-// metrics are a line of metrics.jsonl.
-type metrics struct {
+// stepMetrics are a line of metrics.jsonl.
+type stepMetrics struct {
 	Values struct {
 		Seconds float64 `json:"step_seconds"`
 		Compute float64 `json:"compute_seconds"`

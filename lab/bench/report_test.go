@@ -1,6 +1,7 @@
-package main
+package bench
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -24,7 +25,7 @@ const sitting = `[
 
 func TestReport(t *testing.T) {
 	var out strings.Builder
-	if err := run(strings.NewReader(sitting), &out, report); err != nil {
+	if err := WriteReport(&out, strings.NewReader(sitting)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -52,7 +53,7 @@ func TestReport_SaysWhatIsMissing(t *testing.T) {
 		{"[]", "kind machine"},
 		{`[{"kind":"machine"},{"kind":"profile","function":"f"}]`, "no time"},
 	} {
-		if err := run(strings.NewReader(c.records), new(strings.Builder), report); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := WriteReport(io.Discard, strings.NewReader(c.records)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: got %v, want an error about %q", c.records, err, c.want)
 		}
 	}
@@ -69,7 +70,7 @@ const scalingRecords = `[
 
 func TestComparison(t *testing.T) {
 	var out strings.Builder
-	if err := run(strings.NewReader(scalingRecords), &out, comparison); err != nil {
+	if err := WriteReport(&out, strings.NewReader(scalingRecords)); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -82,7 +83,7 @@ func TestComparison(t *testing.T) {
 		}
 	}
 	missing := strings.Replace(scalingRecords, `"workers":2},"prediction":{"seconds":0.4`, `"workers":3},"prediction":{"seconds":0.4`, 1)
-	if err := run(strings.NewReader(missing), new(strings.Builder), comparison); err == nil {
+	if err := WriteReport(io.Discard, strings.NewReader(missing)); err == nil {
 		t.Error("a measurement without a prediction is no error")
 	}
 }

@@ -1,4 +1,4 @@
-package fusion
+package dvbf
 
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -8,37 +8,37 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// forecaster answers questions of a trained model. It never sees more than the prefix of a query.
-type forecaster struct {
+// fusionForecaster answers questions of a trained model. It never sees more than the prefix of a query.
+type fusionForecaster struct {
 	*statespace.Shell
-	m *Model
+	m *Fusion
 }
 
-var _ statespace.Core = (*Model)(nil)
+var _ statespace.Core = (*Fusion)(nil)
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return &forecaster{statespace.NewShell(m), m} }
+func (m *Fusion) NewForecaster() model.Forecaster { return &fusionForecaster{statespace.NewShell(m), m} }
 
 // Clone returns a forecaster for another goroutine.
-func (f *forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
+func (f *fusionForecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
 
 // Sizes are the dimensions of the model.
-func (m *Model) Sizes() model.Dims { return m.dims }
+func (m *Fusion) Sizes() model.Dims { return m.dims }
 
 // Decoder is p(x | z).
-func (m *Model) Decoder() statespace.Emission { return m.emission }
+func (m *Fusion) Decoder() statespace.Emission { return m.emission }
 
 // Systems are the base systems.
-func (m *Model) Systems() model.Systems { return m.transition.Systems(m.dims.M, m.dims.NZ, m.dims.NU) }
+func (m *Fusion) Systems() model.Systems { return m.transition.Systems(m.dims.M, m.dims.NZ, m.dims.NU) }
 
 // Filtered infers q(z_t) and the mixing weights α_t.
-func (m *Model) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (statespace.Posterior, autodiff.Tensor) {
+func (m *Fusion) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (statespace.Posterior, autodiff.Tensor) {
 	p := m.infer(t, b, 1, noise)
 	return p.Posterior, p.weights
 }
 
 // Continued goes on from the last state of every path by draws of p(z_t | z_{t−1}, u_t).
-func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
+func (m *Fusion) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p, rows := m.infer(t, g.Batch, g.Paths, noise), g.Rows()
 	z := t.New((q.Horizon+1)*rows, m.dims.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
@@ -49,7 +49,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 }
 
 // Imagined draws h from its prior and all else from the generative model.
-func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
+func (m *Fusion) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.dims.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
 	m.initial.Start(t, z.Block(0, n), eps.Block(0, n))
@@ -59,7 +59,7 @@ func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, nois
 }
 
 // roll draws all blocks of z but the first from p(z_t | z_{t−1}, u_t) with noise eps, and returns the mixing weights.
-func (m *Model) roll(t *autodiff.Tape, z, u, eps autodiff.Tensor, rows int) autodiff.Tensor {
+func (m *Fusion) roll(t *autodiff.Tape, z, u, eps autodiff.Tensor, rows int) autodiff.Tensor {
 	mixing := m.mixing.Steps(t, z, u, rows)
 	transition := m.transition.Steps(t, mixing.Weights, z, u, rows)
 	for i := range u.Rows / rows {

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"errors"
@@ -21,7 +21,7 @@ var areas = []struct{ part, area string }{
 	{"/model", "model"},
 	{"/envs/", "simulators"},
 	{"/worker.", "worker"},
-	{"/internal/reduce.", "sum of the shards"},
+	{"/internal/vector.", "sum of the shards"},
 	{"runtime.", "Go runtime"},
 }
 

@@ -1,22 +1,4 @@
-// Package fusion is the Deep Variational Bayes Filter with a Gaussian fusion of transition and measurement ("DVBF
-// Fusion": Karl, Soelch, Becker-Ehmck, Benbouzid, van der Smagt and Bayer, Unsupervised Real-Time Control through
-// Variational Empowerment, 2017): a locally linear state-space model whose mixing weights are a deterministic function
-// of the past. It is the switching model of package slds without the switch.
-//
-// Generative model, t = 1 … T:
-//
-//	p(h) = N(0, I);  z_1 = t(h);  p(x_t | z_t) Gaussian or Bernoulli
-//	α_t = sigmoid(f(z_{t−1}, u_t)), or softmax, for t ≥ 2
-//	p(z_t | z_{t−1}, u_t) = N(μ_t, Σᵢ αᵢ Qᵢ),  μ_t = z_{t−1} + Σᵢ αᵢ(Aᵢ z_{t−1} + Bᵢ u_t)
-//
-// Inference multiplies the transition, with base variances of its own, by a measurement of the present observation:
-//
-//	q(h | x_{1:k}, u_{1:k}) = N(μ_h, σ_h²)
-//	q(z_t | z_{t−1}, x_t, u_t) ∝ N(z_t; μ_t, Σᵢ αᵢ Q′ᵢ) · N(z_t; μ_meas(x_t), σ_meas²(x_t))
-//
-// The loss is the negative evidence lower bound. The parts are those of package statespace. The package does not know
-// where batches come from.
-package fusion
+package dvbf
 
 import (
 	"cmp"
@@ -27,9 +9,9 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Model is the parameters of a DVBF Fusion and the networks over them. One Model serves any number of tapes at a time,
+// Fusion is the parameters of a DVBF Fusion and the networks over them. One Fusion serves any number of tapes at a time,
 // as long as its parameters do not change.
-type Model struct {
+type Fusion struct {
 	dims   model.Dims
 	params *autodiff.Params
 
@@ -45,15 +27,15 @@ type Model struct {
 }
 
 var (
-	_ model.Trainable   = (*Model)(nil)
-	_ model.Forecasting = (*Model)(nil)
+	_ model.Trainable   = (*Fusion)(nil)
+	_ model.Forecasting = (*Fusion)(nil)
 )
 
-// New declares and initialises a model. Equal settings, data and key give equal parameters.
-func New(s *Settings, d model.Data, key rng.Key) *Model {
+// NewFusion declares and initialises a model. Equal settings, data and key give equal parameters.
+func NewFusion(s *FusionSettings, d model.Data, key rng.Key) *Fusion {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}}
+	m := &Fusion{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}}
 	m.observations, m.weights = s.InitialObservations, s.Weights
 	nets := statespace.Nets{
 		Dims: m.dims, Hidden: s.Hidden, EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
@@ -73,10 +55,10 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 }
 
 // Params are the parameters of model and inference.
-func (m *Model) Params() *autodiff.Params { return m.params }
+func (m *Fusion) Params() *autodiff.Params { return m.params }
 
 // Terms are what Loss reports: loss = reconstruction + kl_initial + kl_state.
-func (m *Model) Terms() []model.Term {
+func (m *Fusion) Terms() []model.Term {
 	return append(statespace.Terms(), model.UsageTerms(m.dims.M)...)
 }
 
@@ -85,7 +67,7 @@ func (m *Model) Terms() []model.Term {
 //	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)] + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},u_t)] }
 //
 // with one draw of every latent variable; densities are summed over dimensions. It has no schedule.
-func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
+func (m *Fusion) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.transition.Mean, p.transition.Q)
@@ -95,8 +77,8 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	return loss
 }
 
-// posterior is one pass of inference over a batch, with the prior of every step beside it.
-type posterior struct {
+// fusionPosterior is one pass of inference over a batch, with the prior of every step beside it.
+type fusionPosterior struct {
 	statespace.Posterior
 	transition statespace.Transition
 	weights    autodiff.Tensor // α_t from the second time step on
@@ -105,9 +87,9 @@ type posterior struct {
 }
 
 // infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
-func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
+func (m *Fusion) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) fusionPosterior {
 	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
-	p := posterior{Posterior: statespace.Posterior{
+	p := fusionPosterior{Posterior: statespace.Posterior{
 		Z: t.New(b.T*n, nz), Mean: t.New(steps*n, nz),
 		Variance: t.New(steps*n, nz),
 	}}
@@ -134,12 +116,12 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Str
 	return p
 }
 
-var _ model.Weighing = (*Model)(nil)
+var _ model.Weighing = (*Fusion)(nil)
 
 // LogWeights draws h and z of every sequence and writes
 //
 //	Σ_t log p(x_t|z_t) + log p(h)/q(h) + Σ_{t≥2} log p(z_t|z_{t−1},u_t)/q(z_t)
-func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
+func (m *Fusion) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
 	p := m.infer(t, b, 1, &noise)

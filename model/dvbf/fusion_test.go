@@ -1,4 +1,4 @@
-package fusion
+package dvbf
 
 import (
 	"math"
@@ -12,8 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-func tiny(change func(*Settings)) *Settings {
-	s := DefaultSettings()
+func tinyFusion(change func(*FusionSettings)) *FusionSettings {
+	s := DefaultFusionSettings()
 	s.Switches, s.Hidden, s.EncoderHidden = 5, 12, 10
 	if change != nil {
 		change(s)
@@ -21,12 +21,12 @@ func tiny(change func(*Settings)) *Settings {
 	return s
 }
 
-func newModel(s *Settings, nx, nu int) *Model {
-	return New(s, model.Data{NX: nx, NU: nu}, rng.New(5, rng.Init))
+func newFusion(s *FusionSettings, nx, nu int) *Fusion {
+	return NewFusion(s, model.Data{NX: nx, NU: nu}, rng.New(5, rng.Init))
 }
 
-// golden are the bits of every variant.
-var golden = map[string]string{
+// fusionGolden are the bits of every variant.
+var fusionGolden = map[string]string{
 	"sigmoid":     "ad4f362feb5be78e",
 	"softmax":     "63788e092c11959c",
 	"residual":    "2f19e2da06bf1686",
@@ -36,44 +36,44 @@ var golden = map[string]string{
 	"lstm":        "fb5e25cdfe35010a",
 }
 
-// variants are the settings that all checks run through.
-func variants() map[string]modeltest.Case {
+// fusionVariants are the settings that all checks run through.
+func fusionVariants() map[string]modeltest.Case {
 	list := map[string]modeltest.Case{}
-	add := func(name string, nx, nu int, change func(*Settings)) {
-		s := tiny(change)
+	add := func(name string, nx, nu int, change func(*FusionSettings)) {
+		s := tinyFusion(change)
 		list[name] = modeltest.Case{
-			New: func(testing.TB) modeltest.Model { return newModel(s, nx, nu) },
-			NX:  nx, NU: nu, Binary: s.Emission == statespace.Bernoulli, First: s.InitialObservations, Golden: golden[name], Unswitched: true,
+			New: func(testing.TB) modeltest.Model { return newFusion(s, nx, nu) },
+			NX:  nx, NU: nu, Binary: s.Emission == statespace.Bernoulli, First: s.InitialObservations, Golden: fusionGolden[name], Unswitched: true,
 		}
 	}
 	add("sigmoid", 3, 2, nil)
-	add("softmax", 3, 2, func(s *Settings) { s.Weights = statespace.Softmax })
-	add("residual", 3, 2, func(s *Settings) { s.Blocks = 2 })
+	add("softmax", 3, 2, func(s *FusionSettings) { s.Weights = statespace.Softmax })
+	add("residual", 3, 2, func(s *FusionSettings) { s.Blocks = 2 })
 	add("no controls", 3, 0, nil)
-	add("images", 3, 0, func(s *Settings) { s.Emission = statespace.Bernoulli })
-	add("constant", 3, 2, func(s *Settings) { s.EmissionSD, s.Residual = statespace.ConstantSD, false })
-	add("lstm", 3, 2, func(s *Settings) { s.Initial = statespace.LSTM })
+	add("images", 3, 0, func(s *FusionSettings) { s.Emission = statespace.Bernoulli })
+	add("constant", 3, 2, func(s *FusionSettings) { s.EmissionSD, s.Residual = statespace.ConstantSD, false })
+	add("lstm", 3, 2, func(s *FusionSettings) { s.Initial = statespace.LSTM })
 	return list
 }
 
-func TestModel_KeepsTheContract(t *testing.T) {
-	for name, c := range variants() {
+func TestFusion_KeepsTheContract(t *testing.T) {
+	for name, c := range fusionVariants() {
 		t.Run(name, c.Run)
 	}
 }
 
-// TestLoss_AgainstDenseGaussian: reduced to a linear-Gaussian system and its exact posterior, the bound is the log evidence.
-func TestLoss_AgainstDenseGaussian(t *testing.T) {
+// TestFusionLoss_AgainstDenseGaussian: reduced to a linear-Gaussian system and its exact posterior, the bound is the log evidence.
+func TestFusionLoss_AgainstDenseGaussian(t *testing.T) {
 	o := modeltest.LinearGaussian{Start: 1.3, A: -0.2, B: 0.7, C: 0.8, Q: 0.3, R: 0.2}
-	m := exact(o)
+	m := exactFusion(o)
 	o.CheckBound(t, m, 2)
-	o.CheckImportance(t, exact(o))
+	o.CheckImportance(t, exactFusion(o))
 }
 
-// exact is the model of the system, with two equal base systems: q(h | x_1, x_2) is the true one, and so is
+// exactFusion is the model of the system, with two equal base systems: q(h | x_1, x_2) is the true one, and so is
 // q(z_2 | z_1, x_2) ∝ N(z_2; x_2/C, R/C²)·p(z_2 | z_1).
-func exact(o modeltest.LinearGaussian) *Model {
-	m := newModel(tiny(func(s *Settings) {
+func exactFusion(o modeltest.LinearGaussian) *Fusion {
+	m := newFusion(tinyFusion(func(s *FusionSettings) {
 		s.Weights, s.Latent, s.Switches, s.Hidden, s.EncoderHidden, s.InitialObservations = statespace.Softmax, 1, 2, 6, 2, 2
 		s.EmissionSD, s.VarianceFloor = statespace.ConstantSD, 1e-12
 	}), 1, 1)
@@ -93,17 +93,17 @@ func exact(o modeltest.LinearGaussian) *Model {
 	return m
 }
 
-// TestForecast_AgainstDenseGaussian: mean and variance of paths with a pass of inference each are those of the exact
+// TestFusionForecast_AgainstDenseGaussian: mean and variance of paths with a pass of inference each are those of the exact
 // prediction.
-func TestForecast_AgainstDenseGaussian(t *testing.T) {
+func TestFusionForecast_AgainstDenseGaussian(t *testing.T) {
 	o := modeltest.LinearGaussian{Start: 1.3, A: -0.2, B: 0.7, C: 0.8, Q: 0.3, R: 0.2}
-	m := exact(o)
+	m := exactFusion(o)
 	o.CheckForecast(t, m)
 }
 
-// TestInfer_MixesBySigmoid recomputes one transition in float64 from what inference left on the tape.
-func TestInfer_MixesBySigmoid(t *testing.T) {
-	m := newModel(tiny(nil), 3, 2)
+// TestFusionInfer_MixesBySigmoid recomputes one transition in float64 from what inference left on the tape.
+func TestFusionInfer_MixesBySigmoid(t *testing.T) {
+	m := newFusion(tinyFusion(nil), 3, 2)
 	c := modeltest.Case{NX: 3, NU: 2}
 	b, noise := c.Batch(4, 2), modeltest.Noise(0)
 	p := m.infer(autodiff.NewInferenceTape(m.params), b, 1, &noise)
@@ -136,10 +136,10 @@ func TestInfer_MixesBySigmoid(t *testing.T) {
 	}
 }
 
-// TestForecast_FollowsThePrior: with hardly any generative noise and much for inference, rollouts from a well-measured
+// TestFusionForecast_FollowsThePrior: with hardly any generative noise and much for inference, rollouts from a well-measured
 // state do not spread.
-func TestForecast_FollowsThePrior(t *testing.T) {
-	m := newModel(tiny(nil), 3, 2)
+func TestFusionForecast_FollowsThePrior(t *testing.T) {
+	m := newFusion(tinyFusion(nil), 3, 2)
 	modeltest.Fill(m, "transition.Q", -40)
 	modeltest.Fill(m, "transition.Q_inference", 5)
 	modeltest.Fill(m, "encoder.sd.weight", 0)
