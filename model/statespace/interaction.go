@@ -9,11 +9,12 @@ import (
 // Interaction is what the other bodies of its sequence do to the state of a body. Every pair of bodies has a switch
 // without noise over P systems, which act on how the states differ:
 //
-//	e_k = Σ_{j≠k} Σ_p v_p(z_k, z_j) C_p tanh(z_j − z_k),   v = softmax of a network with two hidden layers
+//	e_k = Σ_{j≠k} Σ_p v_p(z_k, z_j) C_p r tanh((z_j − z_k)/r),   r = 4,   v = softmax of a network with two hidden layers
 //
 // In a collision of two like discs, for example, velocities change by a projection of their difference on the direction
-// between the discs, and the switch chooses among directions. The effect is bounded: one that grew with the difference
-// would drive states apart that already are, without end. An Interaction of one body, or without systems, is none.
+// between the discs, and the switch chooses among directions. The effect is linear in differences well below r, the
+// reach, and bounded beyond: one that grew with the difference would drive states apart that already are, without end.
+// An Interaction of one body, or without systems, is none.
 type Interaction struct {
 	layer    pairLayer
 	hidden   model.Dense
@@ -21,7 +22,11 @@ type Interaction struct {
 	matrices Matrices // C
 }
 
-const interactionName = "interaction"
+const (
+	interactionName = "interaction"
+	// reach is r. A power of two scales without rounding.
+	reach = 4
+)
 
 // NewInteraction declares the parameters of the interaction between so many bodies with nz latent dimensions each.
 // The network is half as wide as others, because there are more pairs than bodies.
@@ -64,7 +69,7 @@ type InteractionSteps struct {
 	layer                pairSteps
 	z                    autodiff.Tensor
 	logits, weights      autodiff.Tensor // v
-	differences, effects autodiff.Tensor // tanh(z_j − z_k), and what they do
+	differences, effects autodiff.Tensor // tanh((z_j − z_k)/r), and what they do, over r
 	ofHidden, ofLogits   autodiff.StepLinear
 	mixture              autodiff.Mixture
 }
@@ -81,9 +86,9 @@ func (s *InteractionSteps) Step(y autodiff.Tensor, i int) {
 	s.ofLogits.Step(i)
 	l.tape.Softmax(s.weights.Block(i, pairs), s.logits.Block(i, pairs))
 	z := s.z.Block(i, l.block)
-	l.tape.PairTanh(s.differences.Block(i, pairs), l.tape.Scale(z, -1), z, l.bodies)
+	l.tape.PairTanh(s.differences.Block(i, pairs), l.tape.Scale(z, -1./reach), l.tape.Scale(z, 1./reach), l.bodies)
 	s.mixture.Step(i)
-	l.tape.PairSums(y, s.effects.Block(i, pairs), l.bodies, 1)
+	l.tape.PairSums(y, s.effects.Block(i, pairs), l.bodies, reach)
 }
 
 // InteractionGraph is x plus the interaction in a graph of one body, by the state of that body; x if the model has
@@ -94,9 +99,9 @@ func InteractionGraph(b *model.Builder, x, z string, nz int) string {
 	}
 	y := b.Op("Relu", b.Dense(pairGraph(b, z, interactionName), interactionName+".hidden"))
 	v := b.Op("Softmax", b.Dense(y, interactionName+".logits"))
-	away := b.Op("Tanh", b.Op(model.PairAdd, b.Op("Mul", z, b.Scalar(-1)), z))
+	away := b.Op("Tanh", b.Op(model.PairAdd, b.Op("Mul", z, b.Scalar(-1./reach)), b.Op("Mul", z, b.Scalar(1./reach))))
 	systems := b.Columns(interactionName + ".logits.bias")
-	e := b.Op(model.PairSum, b.Mixture(away, v, interactionName+".A", systems, 0, nz))
+	e := b.Op("Mul", b.Op(model.PairSum, b.Mixture(away, v, interactionName+".A", systems, 0, nz)), b.Scalar(reach))
 	if x == "" {
 		return e
 	}
