@@ -306,3 +306,46 @@ func TestConfirm_FreshSeeds(t *testing.T) {
 		t.Error("nothing is confirmed")
 	}
 }
+
+// fullDisk takes half of one write, and everything after it.
+type fullDisk struct {
+	*os.File
+	full bool
+}
+
+func (f *fullDisk) Write(b []byte) (int, error) {
+	if !f.full {
+		return f.File.Write(b)
+	}
+	f.full = false
+	n, err := f.File.Write(b[:len(b)/2])
+	return n, errors.Join(err, errors.New("no space left"))
+}
+
+// TestJournal_WritesNothingBehindATornLine: where a record could not be written, later ones are refused, also when the
+// disk has room again; behind a torn line they could not be read.
+func TestJournal_WritesNothingBehindATornLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	disk := &fullDisk{File: file}
+	journal := &Journal{file: disk, now: time.Now}
+	if err := journal.Append(Record{Kind: KindOpen, Spec: testSpec(Random, NoStop)}); err != nil {
+		t.Fatal(err)
+	}
+	disk.full = true
+	first := journal.Append(Record{Kind: KindOrder, Order: Pause})
+	for range 2 {
+		if err := journal.Append(Record{Kind: KindDone}); err == nil || first == nil || err.Error() != first.Error() {
+			t.Errorf("after %v: got %v", first, err)
+		}
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if records, err := ReadJournal(path); err != nil || len(records) != 1 {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+}

@@ -12,6 +12,18 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
+// A journal is a file of lines, each of which is one record with the CRC-32C of its text:
+//
+//	{"crc32":"1a2b3c4d","record":{"kind":"decision","at":"…","cohort":2,"kept":[4],"pruned":[5,6]}}
+//
+// Lines are appended and never changed. The state of a sweep is the fold of its journal and nothing else; tables
+// and page can be written from it again at any time. All records are flushed to the disk before the sweep acts on
+// them, except that of a start: if it is lost, its leg begins again, from the last checkpoint of the run.
+//
+// A process that is killed while it writes leaves at most one torn line, at the end. It is cut off when the
+// journal is opened for writing. A line that is damaged anywhere else is ErrJournal: what follows it cannot be
+// trusted.
+
 // Kind says what a record is about.
 type Kind string
 
@@ -29,31 +41,32 @@ const (
 	KindDone      Kind = "done"      // all trials have ended
 )
 
-// Record is one line of a journal. Trials and replicates are counted from 1, rungs from 0.
+// Record is one line of a journal. Trials and replicates are counted from 1, rungs and draws from 0. Which fields
+// it has depends on the kind; a field that is left out is zero.
 type Record struct {
 	Kind      Kind      `json:"kind"`
-	At        time.Time `json:"at"`
-	Spec      *Spec     `json:"spec,omitempty"`
-	Trials    int       `json:"trials,omitempty"`
+	At        time.Time `json:"at"`               // when it was written, in UTC
+	Spec      *Spec     `json:"spec,omitempty"`   // all that the sweep means, so that the journal needs no other file
+	Trials    int       `json:"trials,omitempty"` // the new cap, not the difference
 	Trial     int       `json:"trial,omitempty"`
 	Replicate int       `json:"replicate,omitempty"`
 	Rung      int       `json:"rung,omitempty"`
-	Cohort    int       `json:"cohort,omitempty"`
-	First     int       `json:"first,omitempty"` // rung at which the trial is judged first
-	Draw      uint64    `json:"draw,omitempty"`
-	Settings  Settings  `json:"settings,omitempty"`
-	Steps     []uint64  `json:"steps,omitempty"` // updates at each rung
-	Of        int       `json:"of,omitempty"`    // the trial that this one confirms
-	Seeds     []uint64  `json:"seeds,omitempty"`
+	Cohort    int       `json:"cohort,omitempty"`   // from 1
+	First     int       `json:"first,omitempty"`    // rung at which the trial is judged first
+	Draw      uint64    `json:"draw,omitempty"`     // place in the sequence of the method
+	Settings  Settings  `json:"settings,omitempty"` // without the seed
+	Steps     []uint64  `json:"steps,omitempty"`    // updates at each rung
+	Of        int       `json:"of,omitempty"`       // the trial that this one confirms
+	Seeds     []uint64  `json:"seeds,omitempty"`    // one for each replicate
 	Result    *Result   `json:"result,omitempty"`
 	Fate      Fate      `json:"fate,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
-	Kept      []int     `json:"kept,omitempty"`
-	Pruned    []int     `json:"pruned,omitempty"`
+	Kept      []int     `json:"kept,omitempty"`   // trials that stay
+	Pruned    []int     `json:"pruned,omitempty"` // trials that were judged with them, and end here
 	Order     Order     `json:"order,omitempty"`
 }
 
-// Result is what a leg has reached.
+// Result is what a leg has reached. A metric has the value that it has at Step, whatever its unit.
 type Result struct {
 	Step    uint64             `json:"step"`
 	Values  map[string]float64 `json:"values"`  // finite
@@ -61,7 +74,8 @@ type Result struct {
 	Seconds float64            `json:"seconds"` // of a core, about
 }
 
-// Fate says how a leg ended that did not reach its rung.
+// Fate says how a leg ended that did not reach its rung. A run that diverged gets no further; one that failed is
+// tried again a few times before it counts as lost.
 type Fate string
 
 // The fates. After the last two the leg goes on later, from its last checkpoint.
@@ -72,23 +86,25 @@ const (
 	Interrupted Fate = "interrupted" // the sweep was stopped
 )
 
-// Order is what the user asks of a sweep.
+// Order is what the user asks of a sweep. Its text is that of the order file in the folder of the sweep.
 type Order string
 
 // The orders.
 const (
-	Proceed Order = "run"
-	Pause   Order = "pause"
-	Halt    Order = "stop"
+	Proceed Order = "run"   // go on
+	Pause   Order = "pause" // interrupt the legs and wait for another order
+	Halt    Order = "stop"  // interrupt the legs and end Run; the sweep can go on later
 )
 
 // ErrJournal is returned for a journal that is damaged before its end.
 var ErrJournal = errors.New("sweep: the journal is damaged")
 
-// Journal appends records to a file. Append returns when they are on the disk.
+// Journal appends records to a file. Append returns when they are on the disk. It is for one goroutine of one
+// process: the lock of the sweep's folder keeps other processes out.
 type Journal struct {
-	file disk.File
-	now  func() time.Time
+	file   disk.File
+	now    func() time.Time
+	failed error // of an Append: a record behind a torn line could never be read
 }
 
 // line is a record with the checksum of its text.
@@ -97,8 +113,9 @@ type line struct {
 	Record json.RawMessage `json:"record"`
 }
 
-// OpenJournal opens a journal, which need not exist, and returns its records. A torn end, left by a process that was
-// killed while it wrote, is cut off: nothing was done on the strength of it.
+// OpenJournal opens a journal, which need not exist, and returns its records. A torn end, left by a process that
+// was killed while it wrote, is cut off: nothing was done on the strength of it. It returns ErrJournal if the
+// file is damaged before its end. The caller closes the journal.
 func OpenJournal(path string) (*Journal, []Record, error) {
 	records, size, err := readJournal(path)
 	if err != nil {
@@ -117,12 +134,15 @@ func OpenJournal(path string) (*Journal, []Record, error) {
 // maxJournal is the most bytes that are read of a journal: that of a million trials is smaller.
 const maxJournal = 1 << 30
 
-// ReadJournal returns the records of a journal without changing it.
+// ReadJournal returns the records of a journal without changing it. A sweep may be running meanwhile: a line that
+// is being written is left out. A file that does not exist has no records.
 func ReadJournal(path string) ([]Record, error) {
 	records, _, err := readJournal(path)
 	return records, err
 }
 
+// readJournal returns the records of the whole lines, and the number of bytes that these take. The last line
+// counts as torn if it has no end, or does not decode.
 func readJournal(path string) (records []Record, size int64, err error) {
 	data, err := disk.ReadFile(path, maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -147,6 +167,7 @@ func readJournal(path string) (records []Record, size int64, err error) {
 	return records, size, nil
 }
 
+// decode returns the record of a line without its end, or why its text is not what was written.
 func decode(text []byte) (Record, error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
@@ -159,13 +180,23 @@ func decode(text []byte) (Record, error) {
 	return r, json.Unmarshal(l.Record, &r)
 }
 
+// checksum is the CRC-32C (Castagnoli) of data in eight hexadecimal digits.
 func checksum(data []byte) string {
 	return fmt.Sprintf("%08x", crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// Append writes records with the present time. That a leg begins is not waited for: if the record is lost, the leg
-// begins again.
+// Append writes records with the present time, all of them by one write, and flushes them, unless they say only
+// that legs begin. That is not waited for: if the record is lost, the leg begins again. After an error the end of
+// the file is not known; what was to follow from the records must not happen, and every later Append returns the same
+// error and writes nothing.
 func (j *Journal) Append(records ...Record) error {
+	if j.failed == nil {
+		j.failed = j.append(records)
+	}
+	return j.failed
+}
+
+func (j *Journal) append(records []Record) error {
 	var b bytes.Buffer
 	matters := false
 	for i := range records {

@@ -20,18 +20,22 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
+// What counts in a folder: spec.yaml and source.json say what the sweep is, journal.jsonl what has happened, and
+// order what the user wants. Tables, page and best/ are made from these and the runs. Every file but the journal
+// is replaced as a whole, so that a crash leaves the old or the new one.
+
 // Files of the folder of a sweep.
 const (
-	SpecFile    = "spec.yaml"     // as the user wrote it
-	JournalFile = "journal.jsonl" // what has happened
-	TableFile   = "trials.csv"
-	LinesFile   = "trials.jsonl"
-	PageFile    = "index.html"
-	OptunaFile  = "optuna-journal.log"
-	BestFolder  = "best"
-	orderFile   = "order" // what the user wants: run, pause or stop
-	lockFile    = "lock"
-	runsFolder  = "runs" // of a sweep on one machine
+	SpecFile    = "spec.yaml"          // as the user wrote it
+	JournalFile = "journal.jsonl"      // what has happened
+	TableFile   = "trials.csv"         // as sweep.State.WriteCSV writes it
+	LinesFile   = "trials.jsonl"       // one sweep.ReportTrial on each line
+	PageFile    = "index.html"         // one page that needs no server
+	OptunaFile  = "optuna-journal.log" // the same as a journal of Optuna
+	BestFolder  = "best"               // of the best trial: see KeepBest
+	orderFile   = "order"              // what the user wants: run, pause or stop
+	lockFile    = "lock"               // held by the process that leads the sweep
+	runsFolder  = "runs"               // of a sweep on one machine
 )
 
 // Errors of folders of sweeps.
@@ -44,10 +48,12 @@ var (
 	ErrChanged = errors.New("the sweep has another spec")
 )
 
-// Folder is the folder of a sweep.
+// Folder is the folder of a sweep: Name below Dir. It holds nothing else, and its methods read the disk each
+// time.
 type Folder struct{ Dir, Name string }
 
-// CheckName returns an error if no sweep can have the name.
+// CheckName returns an ErrName with a hint if no sweep can have the name: it has to be one that a run can have,
+// and short enough that the names of its runs are, too.
 func CheckName(name string) error {
 	err := setting.CheckRun(name)
 	if err == nil && len(name) > maxName {
@@ -73,7 +79,8 @@ func (f Folder) exists() bool {
 	return err == nil
 }
 
-// State reads the journal of a sweep that another process may lead. A sweep without a first record is not found.
+// State reads the journal of a sweep that another process may lead. A sweep without a first record is
+// ErrNotFound, with a hint at a name that was probably meant; a damaged journal is sweep.ErrJournal.
 func (f Folder) State() (*sweep.State, error) {
 	records, err := sweep.ReadJournal(f.Path(JournalFile))
 	if err != nil {
@@ -93,7 +100,7 @@ func (f Folder) State() (*sweep.State, error) {
 	return sweep.NewState(records)
 }
 
-// List lists the sweeps of a folder by name.
+// List lists the sweeps of a folder by name. A folder that cannot be read has none.
 func List(dir string) []Folder {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -108,7 +115,8 @@ func List(dir string) []Folder {
 	return list
 }
 
-// Lead takes the lock of the sweep, which says that a process leads it. The lock ends with the process.
+// Lead takes the lock of the sweep, which says that a process leads it. The lock ends with the process. A lock
+// that another process has is an error with a hint, and is not waited for. The caller closes the lock.
 func (f Folder) Lead() (io.Closer, error) {
 	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
 		return nil, fmt.Errorf("make the folder of the sweep: %w", err)
@@ -124,7 +132,8 @@ func (f Folder) Lead() (io.Closer, error) {
 // Led reports whether a process leads the sweep.
 func (f Folder) Led() bool { return store.Locked(f.Path(lockFile)) }
 
-// Order is what the user wants of the sweep.
+// Order is what the user wants of the sweep. A file that is missing or says anything else than to pause or to
+// stop means to proceed.
 func (f Folder) Order() sweep.Order {
 	data, err := store.ReadFile(f.Path(orderFile))
 	order := sweep.Order(strings.TrimSpace(string(data)))
@@ -134,12 +143,13 @@ func (f Folder) Order() sweep.Order {
 	return order
 }
 
-// SetOrder tells the process that leads the sweep what the user wants.
+// SetOrder tells the process that leads the sweep what the user wants. The order is on the disk when it returns;
+// the process sees it within the time between two looks.
 func (f Folder) SetOrder(o sweep.Order) error {
 	return store.WriteFile(f.Path(orderFile), []byte(o+"\n"))
 }
 
-// write replaces a file of the folder by what fill writes.
+// write replaces a file of the folder by what fill writes. If fill fails, the old file stays.
 func (f Folder) write(name string, fill func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := fill(&b); err != nil {
@@ -148,7 +158,8 @@ func (f Folder) write(name string, fill func(io.Writer) error) error {
 	return store.WriteFile(f.Path(name), b.Bytes())
 }
 
-// Export writes what others read: table, lines, the journal of Optuna, and the page.
+// Export writes what others read: table, lines, the journal of Optuna, and the page. page makes the page of a
+// report. All four are tried even if one fails; the errors are joined.
 func (f Folder) Export(s *sweep.State, page func(title string, report any) ([]byte, error)) error {
 	report := f.Report(s)
 	return errors.Join(
@@ -174,8 +185,12 @@ func (f Folder) Export(s *sweep.State, page func(title string, report any) ([]by
 	)
 }
 
-// KeepBest copies configuration and checkpoints of the best trial to best/, with the command that computes the same
-// parameters again. Of a Pareto front each trial has a folder in it.
+// KeepBest copies configuration and checkpoints of the best trial to best/, with the command that computes the
+// same parameters again. Of a Pareto front each trial has a folder in it. Without a complete trial nothing
+// happens. program is how the program is called.
+//
+// The copy is made aside and renamed at the end. A process that is killed in between leaves no best/, or the old
+// one; the sweep makes it anew when it is led again.
 func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
 	list, confirmed := s.Best()
 	if len(list) == 0 {
@@ -194,6 +209,7 @@ func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
 			return fmt.Errorf("keep the best trial: %w", err)
 		}
 	}
+	// The copy is complete: the old one makes room for it.
 	old := f.Path(BestFolder)
 	if err := disk.RemoveTree(disk.System(), old); err != nil {
 		return fmt.Errorf("keep the best trial: %w", err)
@@ -201,7 +217,8 @@ func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
 	return disk.System().Rename(next, old)
 }
 
-// bestInfo is best/trial.json.
+// bestInfo is best/trial.json. Hash is that of the parameters of the first run at its last rung, which Command
+// reproduces.
 type bestInfo struct {
 	Trial     int                       `json:"trial"`
 	Confirms  int                       `json:"confirms,omitempty"`
@@ -213,6 +230,8 @@ type bestInfo struct {
 	Command   string                    `json:"command"`
 }
 
+// keep copies the first run of a trial from runsDir to the folder to. Files that the run does not have are left
+// out. The command names the place where the copy lies in the end, not that where it is made.
 func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to, program string) error {
 	run := RunName(f.Name, t.ID, 1, len(t.Runs))
 	from := filepath.Join(runsDir, run)
@@ -233,6 +252,7 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 	if err := disk.MakeFolder(disk.System(), filepath.Join(to, store.Checkpoints)); err != nil {
 		return err
 	}
+	// Beside the checkpoints; the log stays with the run.
 	files := []string{"config.yaml", "run.json", "overrides.txt", "metrics.jsonl", "normalisation.json"}
 	kept, err := os.ReadDir(filepath.Join(from, store.Checkpoints))
 	if err != nil {
@@ -263,12 +283,14 @@ func (f Folder) Report(s *sweep.State) *sweep.Report {
 	})
 }
 
+// encode writes v as indented JSON.
 func encode(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
 }
 
+// decodeFile reads a file of JSON into v.
 func decodeFile(path string, v any) error {
 	data, err := store.ReadFile(path)
 	if err != nil {
@@ -280,8 +302,8 @@ func decodeFile(path string, v any) error {
 	return nil
 }
 
-// Shelf is a folder of sweeps, for the page. It remembers the last report of each, as long as the journal does not
-// grow.
+// Shelf is a folder of sweeps, for the page. It remembers the last report of each, as long as the journal does
+// not grow. Its methods may be called concurrently.
 type Shelf struct {
 	dir string
 
@@ -289,6 +311,7 @@ type Shelf struct {
 	reports map[string]shelved
 }
 
+// shelved is a report, with the length of the journal that it was made from: journals only grow.
 type shelved struct {
 	size   int64 // of the journal
 	report *sweep.Report
@@ -297,13 +320,14 @@ type shelved struct {
 // NewShelf returns the shelf of a folder.
 func NewShelf(dir string) *Shelf { return &Shelf{dir: dir, reports: map[string]shelved{}} }
 
-// Sweeps lists the sweeps that can be read, the last begun first.
+// Sweeps lists the sweeps that can be read, the last begun first. One that cannot be read is left out.
 func (s *Shelf) Sweeps() []Summary {
 	list, _ := summaries(s.dir)
 	return list
 }
 
-// Sweep is the report of a sweep.
+// Sweep is the report of a sweep, which the caller must not change. A name that no sweep can have is ErrNotFound,
+// as one that none has. While a report is made, others wait.
 func (s *Shelf) Sweep(name string) (*sweep.Report, error) {
 	f := Folder{s.dir, name}
 	if setting.CheckRun(name) != nil {
@@ -311,14 +335,18 @@ func (s *Shelf) Sweep(name string) (*sweep.Report, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info, err := os.Stat(f.Path(JournalFile))
+	size := int64(0) // of the journal, which a sweep that begins does not have yet
+	if info, err := os.Stat(f.Path(JournalFile)); err == nil {
+		size = info.Size()
+	}
 	known := s.reports[name]
-	if err != nil || known.size != info.Size() {
+	// The journal has grown, or there is no report yet.
+	if known.report == nil || known.size != size {
 		state, err := f.State()
 		if err != nil {
 			return nil, err
 		}
-		known = shelved{info.Size(), f.Report(state)}
+		known = shelved{size, f.Report(state)}
 		s.reports[name] = known
 	}
 	r := *known.report
