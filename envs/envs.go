@@ -43,6 +43,7 @@ func (e *Episode) Resize(s Spec, T int) {
 
 // Env simulates episodes. Its methods may be called from several goroutines at once.
 type Env interface {
+	// Spec is always the same. Callers must not change its Labels.
 	Spec() Spec
 
 	// Simulate resizes dst to T steps and fills all of it with episode index under key.
@@ -73,6 +74,7 @@ type Switching interface {
 	Regime() int
 }
 
+// resize returns s with n elements, or new memory where it is too small.
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

@@ -8,7 +8,7 @@ type Kind struct {
 	Name string // one word: the value of env.kind
 	Doc  string // what it is, in one line
 	Unit bool   // observations lie between 0 and 1, as those of images
-	// Settings returns new settings, all at their defaults.
+	// Settings returns new settings, all at their defaults. Each call returns memory of its own.
 	Settings func() Settings
 }
 

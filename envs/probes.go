@@ -6,7 +6,7 @@ type Probed interface {
 	Probes() Probes
 }
 
-// Probes are columns of the arrays of an Episode.
+// Probes are columns of the arrays of an Episode. What an environment leaves nil is not looked for.
 type Probes struct {
 	Rates []Column // of the states: what no single observation shows, as a velocity
 	// of the observations: cosine and sine of the angle that turns what the rates act on; nil: nothing turns
@@ -18,7 +18,7 @@ type Probes struct {
 	Limited    []Column // of the observations: coordinates with limits that contacts are at, as the angle of a joint
 }
 
-// Column is a column with what it is called.
+// Column is a column with what it is called. Index counts from 0.
 type Column struct {
 	Name  string
 	Unit  string // of the value 1; may be empty

@@ -42,7 +42,7 @@ var (
 	ErrGraphs = errors.New("export: the model has no graphs")
 )
 
-// Model is what is exported.
+// Model is what is exported. Graphs take and give the units of the model; Files puts Scale into them.
 type Model struct {
 	Description
 	Tensors []Tensor // the parameters of the model under their own names
@@ -50,7 +50,8 @@ type Model struct {
 	Scale   files.Normalisation
 }
 
-// Description is the content of model.json, beside its graphs.
+// Description is the content of model.json, beside its graphs. Dimensions are those of the model: NX observations,
+// NU controls, NZ latent, M systems.
 type Description struct {
 	Format       string   `json:"format"` // of this file
 	Family       string   `json:"family"`
@@ -67,7 +68,7 @@ type Description struct {
 	Controls     []string `json:"controls"`
 }
 
-// Tensor is a named array.
+// Tensor is a named array. It is row-major.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -81,11 +82,14 @@ type File struct {
 }
 
 // Files are those of a model in a format: model.json with weights.npz or model.safetensors, or an ONNX file for each
-// graph.
+// graph. Nothing is written to disk. Weights of graphs are among the tensors, each name once: a parameter of the
+// model before a weight of the same name. Another format is ErrFormat, and ONNX without graphs ErrGraphs. Equal
+// models give equal bytes.
 func Files(m Model, f Format) ([]File, error) {
 	if !slices.Contains(Formats, f) {
 		return nil, fmt.Errorf("%w: %q", ErrFormat, f)
 	}
+	// Graphs are put into units whatever the format.
 	var graphs []model.Graph
 	for _, g := range m.Graphs {
 		graphs = append(graphs, inUnits(g, m))
@@ -101,6 +105,7 @@ func Files(m Model, f Format) ([]File, error) {
 		description, err := describe(m, graphs, "")
 		return append(list, File{"model.json", description}), err
 	}
+	// Weights of graphs that are no parameters, as scales, join the tensors.
 	tensors := slices.Clone(m.Tensors)
 	known := map[string]bool{}
 	for _, t := range tensors {
@@ -131,7 +136,8 @@ func Files(m Model, f Format) ([]File, error) {
 	return []File{{name, data}, {"model.json", description}}, err
 }
 
-// describe is model.json.
+// describe is model.json. weights is the file with the tensors; empty for ONNX, whose files hold the nodes, so that
+// the description has none.
 func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 	type value struct {
 		Name  string `json:"name"`
@@ -165,6 +171,7 @@ func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 		for _, v := range g.Outputs {
 			d.Outputs = append(d.Outputs, value(v))
 		}
+		// Nodes stand where their weights do: here, or in the ONNX files.
 		for _, n := range g.Nodes {
 			if weights != "" {
 				d.Nodes = append(d.Nodes, node(n))
@@ -179,6 +186,7 @@ func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
+// writeNPZ returns a .npz archive, an array for each tensor.
 func writeNPZ(tensors []Tensor) ([]byte, error) {
 	var b bytes.Buffer
 	archive := array.NewArchiveWriter(&b)
@@ -197,6 +205,7 @@ func writeNPZ(tensors []Tensor) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// writeSafetensors returns a safetensors file, whose metadata names the format of the description.
 func writeSafetensors(tensors []Tensor) ([]byte, error) {
 	var list []checkpoint.Array
 	for _, t := range tensors {

@@ -36,22 +36,27 @@ const (
 	shapeDim, dimValue, dimParam = 1, 1, 2
 )
 
-// message is a protobuf message that grows.
+// message is a protobuf message that grows. Its methods append a field and return the result, as append does. Fields
+// stand in the order of the calls.
 type message []byte
 
+// text appends a string.
 func (m message) text(field protowire.Number, s string) message {
 	return protowire.AppendString(protowire.AppendTag(m, field, protowire.BytesType), s)
 }
 
+// bytes appends bytes, or a message within this one.
 func (m message) bytes(field protowire.Number, b []byte) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, field, protowire.BytesType), b)
 }
 
+// number appends a whole number as a varint.
 func (m message) number(field protowire.Number, v int) message {
 	return protowire.AppendVarint(protowire.AppendTag(m, field, protowire.VarintType), uint64(v))
 }
 
-// Encode writes a graph. Equal graphs give equal bytes.
+// Encode writes a graph as an ONNX file: a ModelProto with one GraphProto. Equal graphs give equal bytes. Nodes are
+// named by operator and place; Concat, Softmax and Hardmax get axis 1, the last one of a matrix.
 func Encode(g model.Graph) []byte {
 	var y message
 	for i, n := range g.Nodes {
@@ -81,6 +86,7 @@ func Encode(g model.Graph) []byte {
 		bytes(modelOpset, message(nil).text(1, "").number(opsetVersion, Opset))
 }
 
+// tensor is a weight as a TensorProto: float32, little-endian, of the shape [rows, cols], or [cols] of a vector.
 func tensor(w model.Weight) message {
 	var m message
 	if w.Rows > 0 {

@@ -10,8 +10,9 @@ import (
 // ErrMessage is returned for bytes that are no message, and for fields that are neither numbers nor bytes.
 var ErrMessage = errors.New("protobuf: not a message")
 
-// Fields calls visit for each field of a message, in its order; b is nil for a number. It returns what visit returns,
-// or ErrMessage.
+// Fields calls visit for each field of a message, in its order; b is nil for a number. It returns what visit
+// returns, or ErrMessage. b shares memory with data. Messages within it are visited by calling Fields again, and
+// field numbers may be there several times.
 func Fields(data []byte, visit func(field protowire.Number, v uint64, b []byte) error) error {
 	for len(data) > 0 {
 		field, kind, n := protowire.ConsumeTag(data)
@@ -26,6 +27,7 @@ func Fields(data []byte, visit func(field protowire.Number, v uint64, b []byte) 
 			v, n = protowire.ConsumeVarint(data)
 		case protowire.BytesType:
 			b, n = protowire.ConsumeBytes(data)
+		// Numbers of fixed width and groups are not read.
 		default:
 			return fmt.Errorf("%w: field %d has the type %d", ErrMessage, field, kind)
 		}

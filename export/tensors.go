@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Parameters are those of a model under their own names.
+// Parameters are those of a model under their own names. Values are copies, in the order of the layout.
 func Parameters(m model.Model) []Tensor {
 	p := m.Params()
 	var list []Tensor
@@ -16,8 +16,11 @@ func Parameters(m model.Model) []Tensor {
 	return list
 }
 
-// Fitted are the base systems of a forecaster, as systems.A, systems.B, systems.bias and systems.Q, and its arrays, as
-// far as it has them. Empty ones are left out.
+// Fitted are the base systems of a forecaster, as systems.A, systems.B, systems.bias and systems.Q, and its arrays,
+// as far as it has them. Empty ones are left out. They are float32, rounded from float64, in the units of the model.
+// M is the number of systems.
+//
+//	systems.A [M,NZ,NZ]   systems.B [M,NZ,NU]   systems.bias [M,NZ]   systems.Q [M,NZ,NZ]
 func Fitted(f model.Forecaster) []Tensor {
 	var list []Tensor
 	add := func(name string, values []float64, shape ...int) {

@@ -8,8 +8,13 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// units makes a graph take and give the units of the data. The scales are constants; where each recording has its own,
-// they are inputs: x_mean, x_sd, u_mean and u_sd.
+// units makes a graph take and give the units of the data. The scales are constants; where each recording has its
+// own, they are inputs: x_mean, x_sd, u_mean and u_sd.
+//
+//	inputs    x' = (x − mean)/sd     of x, u, controls and first
+//	outputs   x = x'·sd + mean       of x;  sd = sd'·sd  of sd
+//
+// Latent states and switches have no units, and pass unchanged.
 type units struct {
 	graph         model.Graph
 	each          bool
@@ -20,7 +25,8 @@ type units struct {
 	before, after []model.Node
 }
 
-// inUnits is a graph that takes and gives observations and controls in the units of the data.
+// inUnits is a graph that takes and gives observations and controls in the units of the data. g is not changed.
+// Transforms of the data, as log, are not part of it.
 func inUnits(g model.Graph, m Model) model.Graph {
 	g.Inputs, g.Outputs = slices.Clone(g.Inputs), slices.Clone(g.Outputs)
 	g.Weights = slices.Clone(g.Weights)
@@ -28,6 +34,7 @@ func inUnits(g model.Graph, m Model) model.Graph {
 		graph: g, each: m.Scale.Recordings != nil, nx: m.NX, x: m.Scale.Observations, u: m.Scale.Controls,
 		width: map[string]int{"x": m.NX, "u": m.NU}, renamed: map[string]string{},
 	}
+	// Scaled inputs have other names inside; the names outside stay.
 	for _, in := range slices.Clone(g.Inputs) {
 		w.take(in, m.NU)
 	}
@@ -39,6 +46,7 @@ func inUnits(g model.Graph, m Model) model.Graph {
 				n.Inputs[i] = to
 			}
 		}
+		// A node that gives an output is replaced by those that give it in units, which come last.
 		if !w.give(n) {
 			nodes = append(nodes, n)
 		}
@@ -47,7 +55,8 @@ func inUnits(g model.Graph, m Model) model.Graph {
 	return w.graph
 }
 
-// take scales an input.
+// take scales an input. A wide one holds a signal several times, or observations and controls by turns, for steps
+// side by side.
 func (w *units) take(in model.Value, nu int) {
 	var signals []string
 	switch in.Name {
@@ -69,7 +78,8 @@ func (w *units) take(in model.Value, nu int) {
 	w.renamed[in.Name] = to
 }
 
-// give puts an output into units, if the node makes one that has any.
+// give puts an output into units, if the node makes one that has any. It reports whether it has put other nodes in
+// the place of n. Outputs are copied by a node Identity, which is where the units come in.
 func (w *units) give(n model.Node) bool {
 	shift := n.Output == "x"
 	if !shift && n.Output != "sd" || n.Op != "Identity" {
@@ -98,13 +108,14 @@ func (w *units) give(n model.Node) bool {
 	return true
 }
 
-// scaled reports whether there are signals, and some have a scale.
+// scaled reports whether there are signals, and some have a scale. Without, the graph stays as it is there.
 func (w *units) scaled(signals []string) bool {
 	return slices.ContainsFunc(signals, func(s string) bool {
 		return w.width[s] > 0 && (w.each || len(w.of(s).Mean) > 0)
 	})
 }
 
+// of is the scale of a signal, x or u.
 func (w *units) of(signal string) files.Scale {
 	if signal == "x" {
 		return w.x
@@ -112,8 +123,9 @@ func (w *units) of(signal string) files.Scale {
 	return w.u
 }
 
-// vector is the mean or the deviation of signals that stand side by side: a constant, or what an input says. Nodes that
-// put it together go to list.
+// vector is the mean or the deviation of signals that stand side by side: a constant, or what an input says. Nodes
+// that put it together go to list. It returns the name of the value. A signal without a scale has mean 0 and
+// deviation 1.
 func (w *units) vector(list *[]model.Node, name string, signals []string, what string) string {
 	if w.each {
 		return w.taken(list, name, signals, what)
@@ -137,7 +149,7 @@ func (w *units) vector(list *[]model.Node, name string, signals []string, what s
 	return full
 }
 
-// taken is the mean or the deviation of signals, from inputs.
+// taken is the mean or the deviation of signals, from inputs. It declares each of them once.
 func (w *units) taken(list *[]model.Node, name string, signals []string, what string) string {
 	var parts []string
 	for _, s := range signals {

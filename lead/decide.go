@@ -24,7 +24,8 @@ type Move struct{ Worker, Run string }
 // Decide decides which workers go to which runs. A worker without a run gets one whenever there is one. A worker with a
 // run is sent away only if that makes the state strictly better (see value.compare), so the decision is stable: after
 // the moves, Decide makes no further one. Of equally good moves, the last workers of the list go first, to the first
-// runs.
+// runs. A Fixed worker whose run has no work counts as one without a run. A move costs time in the order of workers
+// times the square of runs.
 func Decide(runs []Run, workers []Worker) []Move {
 	if len(runs) == 0 {
 		return nil
@@ -36,6 +37,7 @@ func Decide(runs []Run, workers []Worker) []Move {
 			s.add(at[i], w.Slots)
 		}
 	}
+	// Workers without a run come first: each takes the run that is best at that moment, in the order of the list.
 	fixed := make([]bool, len(workers))
 	for i, w := range workers {
 		if fixed[i] = w.Fixed && at[i] >= 0; at[i] < 0 {
@@ -43,6 +45,7 @@ func Decide(runs []Run, workers []Worker) []Move {
 			s.add(at[i], w.Slots)
 		}
 	}
+	// Every move makes the value greater, and there are finitely many states, so this ends.
 	for s.improve(workers, at, fixed) {
 	}
 	var moves []Move
@@ -54,7 +57,8 @@ func Decide(runs []Run, workers []Worker) []Move {
 	return moves
 }
 
-// improve makes the best single move, if some move makes the state better.
+// improve makes the best single move, if some move makes the state better. It reports whether there was one. The
+// workers at the end of the list are tried first, so they move if several moves are equally good.
 func (s *state) improve(workers []Worker, at []int, fixed []bool) bool {
 	mover, target, reached := -1, 0, s.value()
 	for i, w := range slices.Backward(workers) {
@@ -77,14 +81,15 @@ func (s *state) improve(workers []Worker, at []int, fixed []bool) bool {
 // state is how workers and their slots are distributed over the runs.
 type state struct {
 	runs    []Run
-	slots   []int
+	slots   []int // of each run, which its workers have together
 	workers []int // number of workers of each run
 }
 
 func (s *state) add(run, slots int)    { s.slots[run] += slots; s.workers[run]++ }
 func (s *state) remove(run, slots int) { s.slots[run] -= slots; s.workers[run]-- }
 
-// best is the best run for a worker that leaves run from (-1: it has none), and the value of the state after that move.
+// best is the best run for a worker that leaves run from (-1: it has none), and the value of the state after that
+// move. Of equally good runs it is the first one. The state is afterwards what it was before.
 func (s *state) best(from, slots int) (int, value) {
 	if from >= 0 {
 		s.remove(from, slots)
@@ -108,6 +113,7 @@ type value struct {
 	squares int // sum of the squares of the runs' slots; a smaller sum is more even
 }
 
+// value computes the quality of the state as it is.
 func (s *state) value() value {
 	var v value
 	for r, n := range s.slots {

@@ -13,13 +13,15 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Comparison is what Diff found.
+// Comparison is what Diff found. If the runs differ, one of Place, Suspects and Note says why, or why that is not
+// known.
 type Comparison struct {
-	A        string              `json:"a"`
-	B        string              `json:"b"`
-	Equal    bool                `json:"equal"`
-	Common   uint64              `json:"common"`         // last step after which the logs agree
-	Step     uint64              `json:"step,omitempty"` // first step after which the logs differ; 0: the initial parameters differ
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Equal  bool   `json:"equal"`
+	Common uint64 `json:"common"`         // last step after which the logs agree
+	Step   uint64 `json:"step,omitempty"` // first step after which the logs differ; 0: the initial parameters differ
+	// Hashes of the parameters at that step, as in the logs; see coordinator.HashTheta.
 	HashA    string              `json:"hash_a,omitempty"`
 	HashB    string              `json:"hash_b,omitempty"`
 	Keys     []config.Difference `json:"keys"`               // keys that decide the bits and differ
@@ -46,12 +48,15 @@ type Parting struct {
 	B       float32 `json:"-"`
 }
 
-// Diff finds the first step after which two runs have different parameters, and the reason.
+// Diff finds the first step after which two runs have different parameters, and the reason. It compares the initial
+// parameters, then the hashes in the logs, and then computes the first differing step again with the programs of
+// both runs. It only reads the folders of the runs. When ctx ends, it returns an error.
 func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error) {
 	d := &Comparison{
 		with: with, stride: max(job.Stride(ra.config), job.Stride(rb.config)), A: ra.name, B: rb.name,
 		Keys: config.Differences(ra.plan.Config, rb.plan.Config),
 	}
+	// Parameters that differ before the first update explain all that follows.
 	a, err := ra.plan.Initial(ctx)
 	if err != nil {
 		return nil, err
@@ -69,6 +74,7 @@ func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error
 		return d, nil
 	}
 	d.HashA, d.HashB = ea.Theta, eb.Theta
+	// The logs have gaps: the last common step is not the one before the first differing one.
 	if d.before() > d.Common {
 		d.Note = fmt.Sprintf("steps %d to %d are not in both logs, so the runs may have parted before", d.Common+1,
 			d.before())
@@ -77,7 +83,8 @@ func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error
 	return d, d.explain(ctx, ra, rb)
 }
 
-// part finds the first step after which two logs differ.
+// part finds the first step after which two logs differ, and returns both entries of it. It sets Common, and Step or
+// Equal. Steps that only one of the logs has are skipped.
 func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 	for step := uint64(1); step <= min(a.Last, b.Last); step++ {
 		ea, inA := a.Entries[step]
@@ -95,7 +102,8 @@ func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 	return ea, eb
 }
 
-// initialDifference finds the first tensor whose initial values differ in two runs; nil if there is none.
+// initialDifference finds the first tensor whose initial values differ in two runs; nil if there is none. If the
+// runs have different numbers of parameters, it names the first tensor at which the layouts differ.
 func initialDifference(ofA, ofB []coordinator.Tensor, a, b []float32) *Parting {
 	if len(a) == len(b) {
 		return firstDifference("initial parameters", ofA, a, b)
@@ -108,7 +116,8 @@ func initialDifference(ofA, ofB []coordinator.Tensor, a, b []float32) *Parting {
 	return &Parting{What: "model", Tensor: ofB[len(ofA)].Name, Size: ofB[len(ofA)].Size}
 }
 
-// firstDifference finds the first tensor that differs in two vectors; nil if there is none.
+// firstDifference finds the first tensor that differs in two vectors of that layout, and counts the elements that
+// differ in it; nil if there is none. Bits are compared: a NaN equals itself, and zeros of different sign differ.
 func firstDifference(what string, layout []coordinator.Tensor, a, b []float32) *Parting {
 	for _, t := range layout {
 		var p *Parting
@@ -134,6 +143,7 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	if err != nil || common == nil {
 		return err
 	}
+	// Gradients can be compared shard by shard only if a shard means the same in both runs, and if both round alike.
 	ca, cb := ra.plan.Config, rb.plan.Config
 	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch ||
 		job.RoundShards(ca) != job.RoundShards(cb) || job.Stride(ca) != job.Stride(cb) {
@@ -152,6 +162,7 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	if d.Place, err = d.compareGradients(ctx, ra, rb, common.Theta); err != nil || d.Place != nil {
 		return err
 	}
+	// The programs agree, so a worker has computed something else, or the coordinator has.
 	unknown := false
 	for _, r := range []*Record{ra, rb} {
 		list, err := r.suspects(ctx, common.Theta, common.Levels, r.log.Entries[d.Step])
@@ -170,7 +181,9 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	return err
 }
 
-// common is the state after the last step that both runs agree on; nil if this machine does not reproduce it.
+// common is the state after the last step that both runs agree on; nil if this machine does not reproduce it. It
+// begins at the newest checkpoint that either run has at or before that step. A difference from the log on the way
+// is no error: Note says so.
 func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Checkpoint, error) {
 	best := &recomputation{to: d.before(), check: true, with: d.with}
 	for _, r := range []*Record{ra, rb} {
@@ -193,7 +206,8 @@ func (d *Comparison) common(ctx context.Context, ra, rb *Record) (*checkpoint.Ch
 	return cp, err
 }
 
-// compareGradients computes every shard of the step with both programs, and returns the first difference.
+// compareGradients computes every shard of the step with both programs, and returns the first difference. It returns
+// nil if all are the same. The gradients are those of the model, before they are rounded for messages.
 func (d *Comparison) compareGradients(ctx context.Context, ra, rb *Record, theta []float32) (*Parting, error) {
 	step := d.before()
 	pa, err := ra.program(step, theta)
@@ -223,7 +237,8 @@ func (d *Comparison) compareGradients(ctx context.Context, ra, rb *Record, theta
 	return nil, nil
 }
 
-// blameUpdate makes the step with the optimiser of each run, and says whose log differs from the result.
+// blameUpdate makes the step with the optimiser of each run, and says whose log differs from the result. The
+// parameters before the step are common to both.
 func (d *Comparison) blameUpdate(ctx context.Context, common *checkpoint.Checkpoint, ra, rb *Record) (string, error) {
 	text := "the gradients are the same in both; "
 	wrong := ""

@@ -13,16 +13,18 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// interval is the time between two inspections of the runs' members.
+// interval is the time between two inspections of the runs' members. It is half the time between two calls of a
+// worker that seeks a run.
 const interval = 500 * time.Millisecond
 
-// maxRefused is the largest number of refused workers that are remembered. The log names each of them once.
+// maxRefused is the largest number of refused workers that are remembered. The log names each of them once. Beyond
+// it, refusals are answered and not logged.
 const maxRefused = 256
 
 // maxFound is the largest number of workers found in a minute that the log names.
 const maxFound = 256
 
-// PoolView is what the runs know of their workers.
+// PoolView is what the runs know of their workers at one moment.
 type PoolView struct {
 	Members []Member
 	Banned  []Ban // all workers that were expelled since their runs were opened
@@ -34,7 +36,7 @@ type Ban struct {
 	Mark    uint64
 }
 
-// PoolConfig configures a Dispatcher.
+// PoolConfig configures a Dispatcher. View is called without the lock of the dispatcher, from the goroutine of Run.
 type PoolConfig struct {
 	Numerics []wire.Numeric  // the fingerprint that a worker must have; empty: not checked
 	View     func() PoolView // current state of all open runs
@@ -42,13 +44,15 @@ type PoolConfig struct {
 	Log      hclog.Logger
 }
 
-// Dispatcher assigns the workers of a pool over a bus. A broker should have only one.
+// Dispatcher assigns the workers of a pool over a bus. A broker should have only one. It hears the calls of workers
+// on goroutines of the bus and looks after the members of runs in Run; a mutex keeps both from the pool at the same
+// time. Its methods may be called from any goroutine.
 type Dispatcher struct {
 	cfg   PoolConfig
 	bus   wire.Bus
 	log   hclog.Logger
-	start time.Time
-	wake  chan struct{}
+	start time.Time     // the beginning from which the pool measures times
+	wake  chan struct{} // holds one element if Run is to look at once
 
 	mu      sync.Mutex // guards the fields below
 	pool    *Pool
@@ -74,6 +78,7 @@ func (d *Dispatcher) Open(r Run, before bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pool.Open(d.now(), r, before)
+	// The list of bans of a run begins anew with its coordinator.
 	for ban := range d.done {
 		if ban.Run == r.Name {
 			delete(d.done, ban)
@@ -82,7 +87,7 @@ func (d *Dispatcher) Open(r Run, before bool) {
 	d.rouse()
 }
 
-// Close removes a run that has ended.
+// Close removes a run that has ended. Closing a run twice, or one that is not open, does nothing.
 func (d *Dispatcher) Close(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +110,8 @@ func (d *Dispatcher) Workers() int {
 	return d.pool.Workers()
 }
 
-// Run assigns workers until ctx ends.
+// Run assigns workers until ctx ends. It returns nil then, and an error if it cannot subscribe or unsubscribe.
+// Messages are heard only while it runs.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	sub, err := d.bus.Hear(wire.SeekSubject, d.receive)
 	if err != nil {
@@ -131,9 +137,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 }
 
+// now is the time since the dispatcher was made, which is that of the pool.
 func (d *Dispatcher) now() time.Duration { return time.Since(d.start) }
 
-// look reads the state of the runs and sends workers to them.
+// look reads the state of the runs and sends workers to them. A ban is told to the pool once.
 func (d *Dispatcher) look() {
 	view := d.cfg.View()
 	d.mu.Lock()
@@ -152,7 +159,9 @@ func (d *Dispatcher) look() {
 	}
 }
 
-// receive handles a message from workers that seek a run.
+// receive handles a message of a worker that seeks a run. key is the name of the key that its sender has proved to
+// hold, or wire.NoKey. What is malformed, or no Seek of the pool, is dropped without an answer; a Seek of another
+// protocol version is refused.
 func (d *Dispatcher) receive(key string, data []byte) {
 	if !d.cfg.Gate.Admit(key, data) {
 		return
@@ -181,6 +190,8 @@ func (d *Dispatcher) receive(key string, data []byte) {
 	d.answer(seek)
 }
 
+// answer tells the pool of a Seek and sends what the pool decides: the run to go to, or a refusal. A Seek that is
+// not newer than the last one of its worker, or for which the pool has no room, is not answered. The lock is held.
 func (d *Dispatcher) answer(seek *wire.Seek) {
 	mark := wire.Mark(seek.Token)
 	known := d.pool.Knows(seek.From, mark)
@@ -217,11 +228,13 @@ func (d *Dispatcher) levelOfFound() hclog.Level {
 	return hclog.Info
 }
 
+// assign sends a worker where the pool wants it. The lock is held.
 func (d *Dispatcher) assign(a Answer) {
 	d.send(a.Worker, a.Mark, &wire.Assign{To: a.Run, Number: a.Number, Order: a.Order})
 }
 
-// refuseVersion answers a Seek with another protocol version.
+// refuseVersion answers a Seek with another protocol version. Only the parts of a message that all versions share
+// are read. The lock is held.
 func (d *Dispatcher) refuseVersion(key string, data []byte) {
 	p, err := wire.Peek(data)
 	if err != nil || p.Kind != wire.KindSeek || p.Run != wire.Pool || wire.CheckName(p.From) != nil {
@@ -233,6 +246,7 @@ func (d *Dispatcher) refuseVersion(key string, data []byte) {
 // sameRelease is what helps a worker of another release.
 const sameRelease = "run coordinator and workers from the same release"
 
+// otherVersion is the reason to refuse a worker with that protocol version.
 func otherVersion(version uint64) string {
 	return fmt.Sprintf("the worker speaks protocol version %d, the coordinator %d", version, wire.Version)
 }
@@ -252,13 +266,13 @@ func (d *Dispatcher) refuseOld(data []byte) {
 	d.publish(wire.OldAssignSubject(p.From), 0, &wire.Refusal{Reason: reason, Remedy: sameRelease})
 }
 
-// refuse refuses the worker with a token. Another one under that id does not believe it.
+// refuse refuses the worker with a token. Another one under that id does not believe it. The lock is held.
 func (d *Dispatcher) refuse(id string, token uint64, reason, remedy string) {
 	d.logRefusal(id, reason)
 	d.send(id, wire.Mark(token), &wire.Refusal{Reason: reason, Remedy: remedy})
 }
 
-// logRefusal logs, once, why a worker is refused.
+// logRefusal logs, once, why a worker is refused. The lock is held.
 func (d *Dispatcher) logRefusal(id, reason string) {
 	if key := id + " " + reason; !d.refused[key] && len(d.refused) < maxRefused {
 		d.refused[key] = true
@@ -272,6 +286,8 @@ func (d *Dispatcher) send(id string, mark uint64, msg wire.Message) {
 	d.publish(wire.AssignSubject(id), mark, msg)
 }
 
+// publish sends a message of the pool. mark, in the place of a token, says whom it is for: a worker believes only
+// what bears the mark of its own token. The lock is held: it guards the encoder.
 func (d *Dispatcher) publish(subject string, mark uint64, msg wire.Message) {
 	*msg.Head() = wire.Header{Run: wire.Pool, Token: mark}
 	data, err := d.encoder.Encode(msg)
@@ -284,7 +300,8 @@ func (d *Dispatcher) publish(subject string, mark uint64, msg wire.Message) {
 }
 
 // differing returns why a worker's fingerprint differs from the coordinator's, with the first kernel that differs;
-// empty if they are equal.
+// empty if they are equal. Without kernels of our own, nothing is compared. The kernels need not be in the same
+// order.
 func differing(ours, theirs []wire.Numeric) string {
 	if len(ours) == 0 {
 		return ""

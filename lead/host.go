@@ -22,7 +22,7 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
-// Config describes a host.
+// Config describes a host. Kinds, RunsDir, Connect, Command, Mistaken and Log are required.
 type Config struct {
 	Kinds    *config.Kinds // the kinds that configurations may name
 	RunsDir  string
@@ -46,6 +46,11 @@ type Config struct {
 }
 
 // Host leads runs with the workers of a pool.
+//
+// A run is opened by create or resume, under the lock opening, and then has a goroutine of its own, conduct, which
+// leads it to its end, records that and removes it from runs. The end of life interrupts all of them, each after a
+// checkpoint; all waits for their goroutines. The lock mu is held for moments only, never while a run is opened, led
+// or ended, so that looking for a run never waits for that.
 type Host struct {
 	cfg      Config
 	log      hclog.Logger
@@ -70,16 +75,18 @@ type Host struct {
 	interrupted []string        // runs that the end of the host interrupted
 }
 
-// Reasons why a run ends before its last step.
+// Reasons why a run ends before its last step. A run that was stopped on request is not continued when a host
+// starts; one that ended with the host is.
 var (
 	errShutdown = errors.New("the coordinator was stopped")
 	errStop     = errors.New("stopped on request")
 )
 
-// maxRequests is the largest number of requests that the host remembers.
+// maxRequests is the largest number of requests that the host remembers. A request is remembered for the case that
+// its answer was lost and it is sent again.
 const maxRequests = 1024
 
-// New prepares a host without runs.
+// New prepares a host without runs. It connects to nothing and reads nothing: Connect and Serve do.
 func New(cfg Config) *Host {
 	h := &Host{
 		cfg: cfg, log: cfg.Log, store: NewStore(cfg.RunsDir), numerics: job.Numerics(), look: rivalLook,
@@ -93,7 +100,8 @@ func New(cfg Config) *Host {
 // valid name of a run.
 const dataFolder = ".data"
 
-// NewStore is the store for the data sets of hosted runs, in a folder of runs.
+// NewStore is the store for the data sets of hosted runs, in a folder of runs. None may be larger than what a
+// coordinator can send to its workers.
 func NewStore(runsDir string) *ops.Store {
 	return ops.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
 }
@@ -107,13 +115,15 @@ func (h *Host) Connect() (err error) {
 // Close closes the host's own connection.
 func (h *Host) Close() { h.bus.Close() }
 
+// hosted returns the run of that name if the host leads it at the moment, and nil otherwise.
 func (h *Host) hosted(name string) *hosted {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.runs[name]
 }
 
-// under lists the runs that the host leads at the moment.
+// under lists the runs that the host leads at the moment, in the order of their names. The list belongs to the
+// caller; a run in it may have ended meanwhile.
 func (h *Host) under() []*hosted {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,7 +136,8 @@ func (h *Host) under() []*hosted {
 }
 
 // resumeAll continues the runs that a host has led and that have not ended, in the order of their start. If a run
-// cannot continue, the log says why, and the others continue.
+// cannot continue, the log says why, and the others continue. It leaves alone runs that were stopped on request, and
+// those of sweeps, which continue them.
 func (h *Host) resumeAll() error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
@@ -137,6 +148,7 @@ func (h *Host) resumeAll() error {
 	if err != nil {
 		return err
 	}
+	// The list has the last started run first.
 	for _, info := range slices.Backward(list) {
 		if info.State == store.Damaged {
 			h.log.Error("a run is damaged and cannot continue", "run", info.Name, "reason", info.ExitReason, "next",
@@ -163,7 +175,8 @@ func (h *Host) view() PoolView {
 	return v
 }
 
-// shutdown lets all runs write a checkpoint. It returns the names of the runs that it interrupted.
+// shutdown lets all runs write a checkpoint. It returns the names of the runs that it interrupted. Those that were
+// stopped on request, and runs of sweeps, are not among them.
 func (h *Host) shutdown() []string {
 	h.end(errShutdown)
 	h.opening.Lock() // no run is opened after this

@@ -23,10 +23,13 @@ type Leadership struct {
 	Log      hclog.Logger
 }
 
-// NewCoordinator makes the coordinator of a run. If there is a checkpoint, it begins there. If ctx ends while a start
-// is fitted, it returns coordinator.ErrInterrupted.
+// NewCoordinator makes the coordinator of a run: it computes the initial parameters, fitted to the data if the plan
+// asks for a start, and goes on from the checkpoint if there is one. It sends no message; Run does. If ctx ends
+// while a start is fitted, it returns coordinator.ErrInterrupted; for a checkpoint that does not belong to the run,
+// coordinator.ErrMismatch.
 func NewCoordinator(ctx context.Context, l Leadership) (*coordinator.Coordinator, error) {
 	began := time.Now()
+	// The initial parameters are needed with a checkpoint, too: a rollback may lead back to them.
 	theta, err := l.Plan.Initial(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", coordinator.ErrInterrupted, err)

@@ -9,18 +9,19 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// localWorkers are the workers of this process.
+// localWorkers are the workers of this process. Each runs in a goroutine of its own; a worker that ends is not
+// replaced.
 type localWorkers struct {
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 
 	mu   sync.Mutex
-	left int
-	err  error
+	left int   // workers that have not ended
+	err  error // the first error of a worker; nil: none
 }
 
 // hire starts the workers of the session. If all of them end with an error and no other worker can join, it calls gone
-// with the first error.
+// with the first error. gone is called once at most, by the goroutine of the last worker.
 func (s *Session) hire(gone func(error)) (*localWorkers, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &localWorkers{cancel: cancel, left: s.Workers}
@@ -35,6 +36,7 @@ func (s *Session) hire(gone func(error)) (*localWorkers, error) {
 	return c, nil
 }
 
+// worker makes a worker of the session, from 1, with a connection of its own, which the transport closes.
 func (s *Session) worker(number int) (*worker.Worker, error) {
 	bus, err := s.Transport.Connect(fmt.Sprintf("worker %d", number))
 	if err != nil {
@@ -47,7 +49,7 @@ func (s *Session) worker(number int) (*worker.Worker, error) {
 }
 
 // build makes the program of a job, which is a resolved configuration. The workers of this process share the data set
-// of the plan.
+// of the plan. A job with another data set is built from data.
 func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 	kinds := s.Plan.Config.Kinds()
 	c, err := kinds.Parse("job", text)
@@ -60,7 +62,7 @@ func (s *Session) build(text, data []byte, slots int) (worker.Program, error) {
 	return job.Build(kinds)(text, data, slots)
 }
 
-// dataSet returns the data set of the plan, which need not be fetched.
+// dataSet returns the data set of the plan, which need not be fetched. It returns nil for another hash.
 func (s *Session) dataSet(hash string) []byte {
 	if !s.Plan.Data.Has(hash) {
 		return nil
@@ -68,6 +70,8 @@ func (s *Session) dataSet(hash string) []byte {
 	return s.Plan.Data.Bytes()
 }
 
+// ended counts a worker that has ended. alone says that no other worker can join the run: without workers it would
+// wait for ever, so gone is called.
 func (c *localWorkers) ended(err error, alone bool, gone func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

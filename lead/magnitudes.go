@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// beginMagnitudes goes on with the magnitudes that the run has, as far as its checkpoint.
+// beginMagnitudes goes on with the magnitudes that the run has, as far as its checkpoint. Without a file, or if it
+// cannot be read, there are none yet. The names of the tensors are those of the plan.
 func (w *Watch) beginMagnitudes(plan *job.Plan) {
 	var err error
 	w.magnitudes, err = store.ReadMagnitudes(filepath.Dir(w.run.Folder()), filepath.Base(w.run.Folder()))
@@ -22,7 +23,8 @@ func (w *Watch) beginMagnitudes(plan *job.Plan) {
 	}
 }
 
-// noteMagnitudes keeps the magnitudes of a step that has them. Those that cannot be written are written with the next.
+// noteMagnitudes keeps the magnitudes of a step that has them. Those that cannot be written are written with the
+// next. The whole file is replaced each time: few steps have magnitudes. The lock of the watch is held.
 func (w *Watch) noteMagnitudes(r coordinator.StepReport) {
 	if r.Magnitudes == nil || w.sweeping {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Order describes the run to be opened.
+// Order describes the run to be opened. When it is opened, its configuration is resolved, and its data set, if it
+// has one, is in the store of the host.
 type Order struct {
 	Name      string // empty: chosen from the configuration
 	Config    config.Config
@@ -21,7 +22,9 @@ type Order struct {
 	Sweep     string // the sweep whose trial it is; empty: none
 }
 
-// open opens a new run, or continues the run of that name.
+// open opens a new run, or continues the run of that name from its newest checkpoint. The run and the order need the
+// same configuration, else it returns errOtherConfig. A run that is under way, or has finished, is left as it is.
+// The lock opening is held.
 func (h *Host) open(o Order) (ops.Submitted, error) {
 	if o.Name == "" {
 		return h.create(o)
@@ -56,7 +59,8 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 }
 
 // Prepare completes the order of a run that this process itself asks for: it puts the data set into the store, chooses
-// a name, and checks that the name is free.
+// a name, and checks that the name is free. A name that was empty is that of the first run of its stem, so that the
+// same order, given again, finds the same run.
 func (h *Host) Prepare(o *Order) error {
 	data, err := job.LoadData(&o.Config, nil)
 	if err != nil {
@@ -76,7 +80,8 @@ func (h *Host) Prepare(o *Order) error {
 	return h.check(*o)
 }
 
-// check returns an error if another run has the name of the order.
+// check returns an error if another run has the name of the order. A run with the same configuration is no fault:
+// the order continues it.
 func (h *Host) check(o Order) error {
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
 	if errors.Is(err, store.ErrNotFound) {
@@ -88,7 +93,7 @@ func (h *Host) check(o Order) error {
 	return sameRun(o, c)
 }
 
-// stopped reports whether a run was stopped on request.
+// stopped reports whether a run was stopped on request before its last step, so that only a request continues it.
 func (h *Host) stopped(name string) bool {
 	info, err := store.Load(h.cfg.RunsDir, name)
 	return err == nil && info.Stopped && info.State != store.Finished

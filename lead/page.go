@@ -14,7 +14,8 @@ import (
 // Page is the source from which the page reads the runs of the host.
 func (h *Host) Page() web.Source { return source{h} }
 
-// source implements web.Source for a host.
+// source implements web.Source for a host. What the host leads it reads from memory, all other runs from their
+// folders. Its methods may be called from any goroutine.
 type source struct{ host *Host }
 
 var (
@@ -35,18 +36,17 @@ func (s source) Ready() error {
 // folder has the runs that the host does not lead at the moment, and the last written state of all runs.
 func (s source) folder() web.Folder { return web.Folder(s.host.cfg.RunsDir) }
 
-// Rename implements web.Editor. A run that the host leads is held.
+// Rename implements web.Editor. The folder of a run that the host leads is locked: store.ErrHeld is returned for it,
+// by Remove, too.
 func (s source) Rename(from, to string) error { return s.folder().Rename(from, to) }
 
 // Remove implements web.Editor.
 func (s source) Remove(name string) error { return s.folder().Remove(name) }
 
 // Label implements web.Editor.
-
-// Label implements web.Editor.
 func (s source) Label(name string, l store.Labels) error { return s.folder().Label(name, l) }
 
-// Runs implements web.Source.
+// Runs implements web.Source. Runs that the host leads are in the place of what their folders say of them.
 func (s source) Runs() ([]web.Run, error) {
 	all, err := s.folder().Runs()
 	for i := range all {
@@ -65,7 +65,8 @@ func (s source) Run(name string) (web.Run, error) {
 	return s.folder().Run(name)
 }
 
-// Keys implements web.Keyed.
+// Keys implements web.Keyed: first the banned keys, then those of which messages were dropped. Before the broker has
+// answered there are none.
 func (s source) Keys() []web.Key {
 	if s.host.bans == nil {
 		return nil
@@ -94,7 +95,8 @@ func (s source) Keys() []web.Key {
 	return keys
 }
 
-// Stop implements web.Source.
+// Stop implements web.Source. The run ends in its own goroutine, after a checkpoint; stopping it again changes
+// nothing.
 func (s source) Stop(name string) error {
 	r, err := s.under(name)
 	if err != nil {
@@ -118,7 +120,7 @@ func (s source) under(name string) (*hosted, error) {
 	return nil, fmt.Errorf("%w: %s", web.ErrNotRunning, name)
 }
 
-// Checkpoint implements web.Checkpointer.
+// Checkpoint implements web.Checkpointer. The checkpoint is written after the step under way.
 func (s source) Checkpoint(name string) error {
 	r, err := s.under(name)
 	if err != nil {
@@ -129,7 +131,8 @@ func (s source) Checkpoint(name string) error {
 	return nil
 }
 
-// Resume implements web.Resumer.
+// Resume implements web.Resumer. It returns web.ErrReadOnly if the host is being stopped, web.ErrRunning for a run
+// that is under way, and web.ErrNotRunning for one that has finished or that a sweep continues.
 func (s source) Resume(name string) error {
 	h := s.host
 	h.opening.Lock()
@@ -157,7 +160,8 @@ func (s source) Resume(name string) error {
 	return nil
 }
 
-// pageRun is the run in the form that the page shows.
+// pageRun is the run in the form that the page shows. Its state is newer than run.json, which is written every few
+// seconds.
 func (r *hosted) pageRun() web.Run {
 	live := Live(r.lead)
 	r.watch.notes.Lock()
@@ -166,7 +170,8 @@ func (r *hosted) pageRun() web.Run {
 	return web.Run{Info: r.watch.Info(), Live: live}
 }
 
-// Live is what a coordinator knows of its run, as the page shows it.
+// Live is what a coordinator knows of its run, as the page shows it. It may be called at any time, from any
+// goroutine.
 func Live(lead *coordinator.Coordinator) *web.Live {
 	s := lead.Stats()
 	live := &web.Live{

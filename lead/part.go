@@ -22,9 +22,12 @@ var (
 
 // Advance leads a run of this process from its last checkpoint, or from the beginning, to an update, and returns when
 // it is there, with what run.json holds. At the update the parameters are validated and saved. They are the same bits
-// as those of a run that does not pause there. Nobody but the sweep of the order continues the run.
+// as those of a run that does not pause there. Nobody but the sweep of the order continues the run. Errors of the
+// run itself are returned as they are, with ErrPartStopped and ErrPartInterrupted in place of what ended it from
+// outside.
 func (h *Host) Advance(ctx context.Context, o Order, until uint64) (store.Info, error) {
 	r, err := h.part(o, until)
+	// The run has finished before, or it could not be opened: what the disk says of it is the answer.
 	if err != nil || r == nil {
 		info, infoErr := store.Load(h.cfg.RunsDir, o.Name)
 		if err == nil {
@@ -49,7 +52,8 @@ func (h *Host) Advance(ctx context.Context, o Order, until uint64) (store.Info, 
 }
 
 // part opens a run up to an update. It returns nothing if the run has finished. Several parts are opened at the same
-// time, as each waits for the disk: their runs have different names, which no one but the sweep of each gives.
+// time, as each waits for the disk: their runs have different names, which no one but the sweep of each gives. A
+// part that is under way is joined if it leads to the same update.
 func (h *Host) part(o Order, until uint64) (*hosted, error) {
 	h.opening.RLock()
 	defer h.opening.RUnlock()
@@ -82,7 +86,7 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 // Workers is the number of workers that the host knows.
 func (h *Host) Workers() int { return h.pool.Workers() }
 
-// direct is the bus of a run over its connection.
+// direct is the bus of a run over its connection. Without Config.Direct everything goes through the broker.
 func (h *Host) direct(bus *cluster.Bus) wire.Bus {
 	if h.cfg.Direct == nil {
 		return bus

@@ -63,8 +63,19 @@ type Answer struct {
 	Mark, Number, Order uint64
 }
 
-// Pool is what is known of runs and workers. Times are measured from a common beginning. It is not safe for concurrent
-// use.
+// Pool is what is known of runs and workers. Times are measured from a common beginning. It is not safe for
+// concurrent use. The same calls give the same answers.
+//
+// A worker becomes known by a call or as a member of a run, and is forgotten after a silence, or when it is banned.
+// Until then it is in one of three places:
+//
+//	seeking  since a call without a run, until it is a member of the run that it was sent to
+//	serving  while some run has it as a member
+//	away     at first, and when it has served and no run has it any more
+//
+// Invariants: workers and known hold the same workers; keys[k] is how many of them have the key k, and at most
+// maxWorkers. A worker with to set is on its way there, and is not sent elsewhere until it is a member there or the
+// run is closed; one that serves another run gives up after patience.
 type Pool struct {
 	runs    []Run
 	settled time.Duration // until then no worker is sent away from its run
@@ -82,7 +93,7 @@ type identity struct {
 	mark uint64
 }
 
-// place is where a worker is.
+// place is where a worker is. See Pool for how it changes.
 type place int
 
 const (
@@ -91,6 +102,7 @@ const (
 	away // it has left its run; it may soon seek or join another one
 )
 
+// pooled is what the pool knows of one worker. Its slots are those that it named last, in a call or as a member.
 type pooled struct {
 	identity
 	number uint64 // of its newest call; 0: it has not called yet
@@ -112,7 +124,7 @@ func NewPool() *Pool {
 }
 
 // Open adds a run that has work. before says that the run may have workers from an earlier time, which will come back
-// by themselves.
+// by themselves. A run that is open already begins anew: workers on their way to it are free for another decision.
 func (p *Pool) Open(now time.Duration, r Run, before bool) {
 	p.Close(r.Name)
 	p.runs = append(p.runs, r)
@@ -134,7 +146,8 @@ func (p *Pool) Close(run string) {
 // Knows reports whether a worker is remembered.
 func (p *Pool) Knows(id string, mark uint64) bool { return p.known[identity{id, mark}] != nil }
 
-// add remembers a worker; it returns nil if there are too many with its key.
+// add remembers a worker; it returns nil if there are too many with its key. Its place is away until it calls or is
+// observed.
 func (p *Pool) add(who identity) *pooled {
 	_, key := wire.SplitName(who.name)
 	if p.keys[key] == maxWorkers {
@@ -147,7 +160,7 @@ func (p *Pool) add(who identity) *pooled {
 	return w
 }
 
-// forget forgets the workers for which gone returns true.
+// forget forgets the workers for which gone returns true. gone is called once for each worker, and may change it.
 func (p *Pool) forget(gone func(*pooled) bool) {
 	p.workers = slices.DeleteFunc(p.workers, func(w *pooled) bool {
 		if !gone(w) {
@@ -163,7 +176,8 @@ func (p *Pool) forget(gone func(*pooled) bool) {
 }
 
 // Seek records a call of a worker, and returns the answer. A call that is not newer than all before changes nothing.
-// Whoever does not know a worker's key and token calls as another worker, whatever id it claims.
+// Whoever does not know a worker's key and token calls as another worker, whatever id it claims. Seek returns ErrOld
+// for a call that is not newer, ErrBanned for a worker that a run has expelled, and ErrFull if the pool has no room.
 func (p *Pool) Seek(now time.Duration, c Call) (Answer, error) {
 	who := identity{c.ID, c.Mark}
 	if p.banned[c.Mark] {
@@ -197,7 +211,8 @@ func (p *Pool) answer(w *pooled, now time.Duration) Answer {
 }
 
 // Observe records the current members of all runs, and forgets workers after a long silence. A worker that changes runs
-// may be a member of both for a while.
+// may be a member of both for a while. A member that has never called becomes known by it: after a restart of the
+// host, before its workers call again.
 func (p *Pool) Observe(now time.Duration, members []Member) {
 	seen := map[*pooled][]string{} // the runs of which each worker is a member
 	for _, m := range members {
@@ -217,7 +232,8 @@ func (p *Pool) Observe(now time.Duration, members []Member) {
 	})
 }
 
-// observe records the runs of which a worker is a member.
+// observe records the runs of which a worker is a member. A membership is a sign of life; a worker that seeks gives
+// one by its calls.
 func (w *pooled) observe(now time.Duration, runs []string) {
 	switch {
 	case w.to != "" && slices.Contains(runs, w.to):
@@ -233,7 +249,8 @@ func (w *pooled) observe(now time.Duration, runs []string) {
 	w.heard = now
 }
 
-// Ban refuses the process with a mark for as long as the pool exists.
+// Ban refuses the process with a mark for as long as the pool exists. It is forgotten at once. The mark is that of
+// its token, so that nobody else is refused with it.
 func (p *Pool) Ban(mark uint64) {
 	p.banned[mark] = true
 	p.forget(func(w *pooled) bool { return w.mark == mark })
@@ -249,9 +266,12 @@ func (p *Pool) Assign(now time.Duration) []Answer {
 		switch {
 		case w.to == "":
 			continue
+		// The worker does not change runs; it stays where it is for a while.
 		case w.place == serving && now-w.since >= patience:
 			w.to, w.stays = "", now+holdOff
 			continue
+		// A worker that seeks is sent nothing new until it calls again; one that serves is told again from time to
+		// time.
 		case w.number == 0, w.sent && (w.place != serving || now-w.last < again):
 			continue
 		}
@@ -264,6 +284,7 @@ func (p *Pool) Assign(now time.Duration) []Answer {
 // soon send a message. Proven workers are shared out as if they were alone, and the others after them: who only says
 // that it has slots moves nobody who works. It also leaves out who was sent to a run and did not appear there in time.
 func (p *Pool) decide(now time.Duration) {
+	// Workers are named by their place in the list while the decision is made.
 	var proven, all []Worker
 	for i, w := range p.workers {
 		run := w.to
@@ -282,6 +303,7 @@ func (p *Pool) decide(now time.Duration) {
 		all = append(all, one)
 	}
 	p.move(now, Decide(p.runs, proven))
+	// What was decided for proven workers stands when the others are shared out.
 	for i := range all {
 		if w := p.workers[index(all[i].ID)]; w.proven {
 			all[i].Fixed = true
@@ -293,7 +315,7 @@ func (p *Pool) decide(now time.Duration) {
 	p.move(now, Decide(p.runs, all))
 }
 
-// move carries a decision out.
+// move carries a decision out. The workers are told by Assign, or when they call.
 func (p *Pool) move(now time.Duration, moves []Move) {
 	for _, m := range moves {
 		w := p.workers[index(m.Worker)]

@@ -15,7 +15,8 @@ const (
 	progressSlowest  = time.Minute
 )
 
-// ProgressLog logs the progress of a run from time to time, as records.
+// ProgressLog logs the progress of a run from time to time, as records. It is what a run without a screen shows. It
+// is not safe for concurrent use.
 type ProgressLog struct {
 	log           hclog.Logger
 	start, logged time.Time
@@ -35,7 +36,8 @@ func (l *ProgressLog) Show(p terminal.Progress) {
 	l.log.Info("progress", progressFields(p)...)
 }
 
-// progressFields are the known parts of the progress, as fields of a log record.
+// progressFields are the known parts of the progress, as fields of a log record. The objective and the rates are
+// left out before the first step.
 func progressFields(p terminal.Progress) []any {
 	fields := []any{"step", p.Step, "steps", p.Steps, "workers", p.Workers}
 	if p.StepRate > 0 { // the run has made steps

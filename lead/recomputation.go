@@ -14,7 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
-// Options configure a recomputation.
+// Options configure a recomputation. Show is called after each step, from the goroutine that leads the
+// recomputation; it must not be nil.
 type Options struct {
 	Workers int    // in this process
 	Version string // of the program, for people
@@ -29,7 +30,8 @@ type Progress struct {
 	Over     bool // the recomputation has ended
 }
 
-// recomputation makes steps of a run again, with workers in this process and in a folder of its own.
+// recomputation makes steps of a run again, with workers in this process and in a folder of its own. It is the
+// observer of its own coordinator. The folder is removed in the end; that of the run is only read.
 type recomputation struct {
 	coordinator.Silent
 	record *Record
@@ -51,14 +53,16 @@ func (r *recomputation) Step(s coordinator.StepReport) {
 	r.with.Show(Progress{Run: r.record.name, Step: s.Step, To: r.to})
 }
 
-// keep records the state of the run.
+// keep records the state of the run. It is called before the coordinator runs, and from its goroutine after each
+// step, when it may be asked.
 func (r *recomputation) keep() {
 	r.theta, r.step = r.lead.Parameters()
 	r.levels = r.lead.Levels()
 }
 
 // run makes the steps and returns the state after them. If a step differs from the log, run returns a
-// coordinator.ReplayError, and theta holds the parameters before that step.
+// coordinator.ReplayError, and theta holds the parameters before that step. When ctx ends, it returns
+// coordinator.ErrInterrupted.
 func (r *recomputation) run(ctx context.Context) (*checkpoint.Checkpoint, error) {
 	folder, err := os.MkdirTemp("", "switchyard-recompute-")
 	if err != nil {
@@ -69,13 +73,17 @@ func (r *recomputation) run(ctx context.Context) (*checkpoint.Checkpoint, error)
 	return cp, errors.Join(err, os.RemoveAll(folder))
 }
 
+// runIn is run in a folder for log and checkpoints.
 func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.Checkpoint, error) {
 	p := r.record.plan
+	// A renamed run has checkpoints under its old name, by which the coordinator knows its own.
 	name := r.record.name
 	if r.from != nil {
 		name = r.from.Run
 	}
 	cfg := p.Lead(name, folder)
+	// Only the steps count: nothing is validated, no block is computed twice, and the one checkpoint is that of the
+	// end.
 	cfg.Steps, cfg.CheckpointEvery, cfg.ValidationShards, cfg.Audit, cfg.AuditSums = r.to, 0, 0, 0, 0
 	if err := r.copyLog(cfg.Log); err != nil {
 		return nil, err
@@ -100,7 +108,9 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 	return cp, err
 }
 
-// copyLog writes the log entries that the steps are compared with.
+// copyLog writes the log entries that the steps are compared with: the coordinator takes them for those of an
+// earlier one, and ends the run at the first step that gives other parameters. The entry of the step that the
+// recomputation begins at is among them, so that the checkpoint is compared, too. Without check the log is empty.
 func (r *recomputation) copyLog(path string) error {
 	f, err := os.Create(path)
 	if err != nil {

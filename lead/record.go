@@ -15,16 +15,17 @@ import (
 
 // Record is what a run has written so far. It is only read, because the run may be under way.
 type Record struct {
-	name, folder string
+	name, folder string // of the run; the folder is a path
 	config       config.Config
 	log          *coordinator.Log
-	plan         *job.Plan
+	plan         *job.Plan // with the data of the run, whose files have to be unchanged
 }
 
 // ErrNoLog is returned for a run that has logged no step, so that nothing can be compared.
 var ErrNoLog = errors.New("the run has no log of its steps")
 
-// Open reads the log of a run and builds its plan.
+// Open reads the log of a run and builds its plan. It returns ErrNoLog if the log has no step, and an error that
+// matches job.ErrDataChanged if the files of a run on own data are other ones.
 func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 	c, err := job.ReadConfig(kinds, runsDir, name)
 	if err != nil {
@@ -46,7 +47,8 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 	return r, err
 }
 
-// before is the newest checkpoint at or before that step; nil if there is none.
+// before is the newest checkpoint at or before that step; nil if there is none. Checkpoints that are damaged are
+// skipped; if all of them are, that is no error either.
 func (r *Record) before(step uint64) (*checkpoint.Checkpoint, error) {
 	cp, _, err := checkpoint.RestoreUpTo(filepath.Join(r.folder, store.Checkpoints), step)
 	if errors.Is(err, checkpoint.ErrNotFound) || errors.Is(err, checkpoint.ErrCorrupt) {

@@ -14,7 +14,9 @@ import (
 )
 
 // Restore reads the newest valid checkpoint of a run, and returns why it skipped newer ones. For a run that ended
-// before its first checkpoint, it returns none.
+// before its first checkpoint, or that has gone back to its initial parameters, it returns none. If run.json names a
+// checkpoint and the folder has none at all, it returns store.ErrDamaged; if none can be read,
+// checkpoint.ErrCorrupt.
 func Restore(run *store.Run, command config.Command) (*checkpoint.Checkpoint, []error, error) {
 	from, skipped, err := checkpoint.Restore(run.Path(store.Checkpoints))
 	written := run.Info().Checkpoint
@@ -33,7 +35,8 @@ func Restore(run *store.Run, command config.Command) (*checkpoint.Checkpoint, []
 	return from, skipped, nil
 }
 
-// Reopened is a run that this process holds and that is to continue.
+// Reopened is a run that this process holds and that is to continue. Whoever has it closes Run in the end, which
+// releases the folder.
 type Reopened struct {
 	Run     *store.Run
 	Plan    *job.Plan
@@ -53,7 +56,9 @@ type Place struct {
 }
 
 // Reopen holds a run, and reads its newest valid checkpoint and the scaling of its data. Begin has to be called before
-// the run continues.
+// the run continues. slots is how many shards a worker computes at the same time; the plan's memory follows from it.
+// Errors match store.ErrHeld if another process works on the run, and ErrFinished if it has made its last step.
+// After an error the run is not held.
 func Reopen(p Place, name string, slots int) (*Reopened, error) {
 	c, err := job.ReadConfig(p.Kinds, p.RunsDir, name)
 	if err != nil {
@@ -70,6 +75,8 @@ func Reopen(p Place, name string, slots int) (*Reopened, error) {
 	return r, nil
 }
 
+// prepare reads checkpoint and data of a run that is held, and plans it. The data of a run that a host led come from
+// the store of hosts, as its files may be on the machine that submitted it; those of other runs from their files.
 func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
 	info := r.Run.Info()
 	if info.State == store.Finished {
@@ -95,7 +102,7 @@ func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
 	return err
 }
 
-// Begin records that the run continues.
+// Begin records that the run continues. Metrics after the checkpoint are dropped.
 func (r *Reopened) Begin() error {
 	step := uint64(0)
 	if r.From != nil {
@@ -105,7 +112,7 @@ func (r *Reopened) Begin() error {
 }
 
 // End records how a run ended. A nil error means that it made its last step. A run whose configuration or data do not
-// fit its checkpoint has computed nothing: it can go on when they are put back.
+// fit its checkpoint has computed nothing: it can go on when they are put back. Otherwise the state is Failed.
 func End(run *store.Run, err error) error {
 	switch {
 	case err == nil:

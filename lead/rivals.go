@@ -38,6 +38,7 @@ func (h *Host) alone(ctx context.Context) (*ops.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Another one may have looked at the same time and found none: now that both can be found, the older one stays.
 	err = h.older(ctx, server.Identity(), rivalWait/4)
 	if err := errors.Join(err, WrongRole(h.bus, "coordinator")); err != nil && ctx.Err() == nil {
 		return nil, errors.Join(err, server.Stop())
@@ -45,7 +46,7 @@ func (h *Host) alone(ctx context.Context) (*ops.Server, error) {
 	return server, nil
 }
 
-// older returns an error if a coordinator answers that started before this one.
+// older returns an error if a coordinator answers that started before this one. within is how long it has to answer.
 func (h *Host) older(ctx context.Context, own ops.Identity, within time.Duration) error {
 	found, err := ops.Hosts(ctx, h.bus.Conn(), within)
 	if err != nil {
@@ -79,6 +80,7 @@ func (h *Host) watchRivals(ctx context.Context, own ops.Identity) error {
 			continue
 		case <-ticker.C:
 		}
+		// Without a broker nobody can answer.
 		if h.bus.Trouble() != "" {
 			continue
 		}
@@ -92,16 +94,18 @@ func (h *Host) watchRivals(ctx context.Context, own ops.Identity) error {
 	}
 }
 
-// errRival is returned for the second coordinator of a broker.
+// errRival is returned for the second coordinator of a broker. The hint says what to do.
 var errRival = errors.New("a broker can have only one coordinator")
 
+// rival is the error for another coordinator that answers.
 func (h *Host) rival(i ops.Identity) error {
 	return config.Hint(fmt.Errorf("%w: another (%s, started %s) answers at %s", errRival, i.Version,
 		i.Started.Local().Format(time.DateTime), h.cfg.URL), "it leads any number of runs: switchyard submit; or stop it, "+
 		"and start this one again")
 }
 
-// WrongRole returns an error if the connection uses the key of another role.
+// WrongRole returns an error if the connection uses the key of another role. role names the right one. The broker
+// says so only after a message was refused: until then it returns nil.
 func WrongRole(bus *cluster.Bus, role string) error {
 	if err := bus.Denied(); err != nil {
 		return config.Hint(config.Usage(err), "give the key of the right role with --nkey, the one that switchyard init "+

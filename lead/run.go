@@ -22,7 +22,12 @@ import (
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
-// hosted is a run that a host leads.
+// hosted is a run that a host leads. The process holds its folder from create or resume on. The fields above ctx are
+// set before conduct begins and not changed later, but for err.
+//
+// It ends when the coordinator has made its last step or failed, or when stop is called, with errStop on request and
+// errShutdown for the end of ctx of a part; the end of the host ends it, too. A coordinator that is stopped writes a
+// checkpoint first.
 type hosted struct {
 	name  string
 	run   *store.Run
@@ -34,13 +39,14 @@ type hosted struct {
 	lead  *coordinator.Coordinator
 	watch *hostWatch
 
+	// ctx is that of the coordinator; it ends with the life of the host, or by stop.
 	ctx      context.Context
 	stop     context.CancelCauseFunc
-	stopping atomic.Bool
+	stopping atomic.Bool   // somebody has asked for the end
 	done     chan struct{} // closed when the run has ended and its folder is released
 }
 
-// create opens a new run.
+// create opens a new run. The lock opening is held.
 func (h *Host) create(o Order) (ops.Submitted, error) {
 	r, err := h.createUntil(o, 0)
 	if err != nil {
@@ -49,7 +55,8 @@ func (h *Host) create(o Order) (ops.Submitted, error) {
 	return ops.Submitted{Name: r.name, State: ops.Started}, nil
 }
 
-// createUntil opens a new run that pauses at an update; 0: it does not pause.
+// createUntil opens a new run that pauses at an update; 0: it does not pause. The folder is made whole before
+// anything of it is led; if the run cannot begin then, run.json says why.
 func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	data, err := job.StoredData(h.store, o.Config, o.Scale)
 	if err != nil {
@@ -73,7 +80,7 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	return r, nil
 }
 
-// resume continues a run from its newest valid checkpoint.
+// resume continues a run from its newest valid checkpoint. The lock opening is held.
 func (h *Host) resume(name string) error {
 	_, err := h.resumeUntil(name, 0)
 	return err
@@ -103,6 +110,8 @@ func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	return r, nil
 }
 
+// reopen reads what the plan of a held run needs, records that the run continues after from, nil for the initial
+// parameters, and begins to lead it. skipped are the reasons why newer checkpoints cannot be used.
 func (h *Host) reopen(run *store.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error,
 	until uint64,
 ) (*hosted, error) {
@@ -150,7 +159,8 @@ func (h *Host) planned(c config.Config, data *job.Data) (p *job.Plan, err error)
 	return p, err
 }
 
-// begin starts to lead a run.
+// begin starts to lead a run. If it returns an error, nothing runs, and the caller records the error and releases
+// the folder.
 func (h *Host) begin(r *hosted) error {
 	log := h.log.With("run", r.name)
 	disk := h.cfg.Faults.Disk(disk.System())
@@ -179,6 +189,7 @@ func (h *Host) begin(r *hosted) error {
 		bus.Close()
 		return err
 	}
+	// From here on the page and the dispatcher see the run.
 	h.mu.Lock()
 	known := h.led[r.name] // then it has told its workers to leave
 	h.runs[r.name], h.led[r.name] = r, true
@@ -188,15 +199,19 @@ func (h *Host) begin(r *hosted) error {
 	return nil
 }
 
-// conduct leads a run to its end and records how it ended.
+// conduct leads a run to its end and records how it ended. It is the goroutine of the run. The order matters:
+// metrics and run.json are written while the folder is held, the folder is released before the run disappears from
+// the host, and done is closed last, so whoever waits for done can open the run again.
 func (h *Host) conduct(r *hosted) {
 	began := time.Now()
 	err := r.lead.Run(r.ctx)
 	h.pool.Close(r.name) // if it was never open
+	// Files that the disk did not take are tried again, until the run is to end.
 	err = errors.Join(err, r.watch.Finish(r.ctx))
 	r.bus.Close()
 	onRequest := errors.Is(context.Cause(r.ctx), errStop)
 	state, reason := ending(err, onRequest)
+	// The coordinator has made all steps that it was given, which are those of a part.
 	if state == store.Finished && r.until > 0 && r.until < r.plan.Config.Train.Steps {
 		state, reason = store.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
 	}
@@ -249,7 +264,8 @@ func ending(err error, onRequest bool) (state store.State, reason string) {
 	return store.Interrupted, errShutdown.Error()
 }
 
-// hostWatch is the watch of one run among others. It has no screen; it keeps what the page shows.
+// hostWatch is the watch of one run among others. It has no screen; it keeps what the page shows. Its lock is never
+// held together with that of the Watch.
 type hostWatch struct {
 	*Watch
 
@@ -260,7 +276,8 @@ type hostWatch struct {
 
 var _ coordinator.Observer = (*hostWatch)(nil)
 
-// Membership implements coordinator.Observer. The coordinator logs the members and the reasons for waiting itself.
+// Membership implements coordinator.Observer. The coordinator logs the members and the reasons for waiting itself. A
+// report while the run waits says for how long it has done so.
 func (w *hostWatch) Membership(r coordinator.MembershipReport) {
 	w.notes.Lock()
 	if w.waitingSince = (time.Time{}); r.Waiting != "" {

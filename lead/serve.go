@@ -15,8 +15,16 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 )
 
-// Serve leads runs until ctx ends: the unfinished ones, and first unless it is nil. The broker may start later.
+// Serve leads runs until ctx ends: the unfinished ones, and first unless it is nil. The broker may start later. It
+// returns an error that matches coordinator.ErrInterrupted if it has interrupted runs, and nil if there were none. A
+// host serves once.
+//
+// The page is there first, so that it can show what the host waits for. When the broker answers, the host makes sure
+// that it is alone there, begins to assign workers, continues its runs, and hands over to Ready. It ends in another
+// order: the service, then what Ready does, then the runs, each with a checkpoint, and last the page, the dispatcher
+// and the ban list, which the runs use until then.
 func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err error) {
+	// inner outlives ctx: what serves the runs ends after them.
 	inner, cancel := context.WithCancel(context.Background())
 	parts := make(chan error, 3)
 	running := 0
@@ -56,6 +64,7 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	h.log.Info("coordinator ready", "broker", h.cfg.URL, "runs", h.cfg.RunsDir)
 	err = h.lead(first)
 	if err == nil && h.cfg.Ready != nil {
+		// What Ready does is ended and waited for before the runs are interrupted.
 		ready, stop := context.WithCancel(ctx)
 		var sweeps sync.WaitGroup
 		sweeps.Go(func() { h.cfg.Ready(ready) })
@@ -70,7 +79,8 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	return errors.Join(err, server.Stop())
 }
 
-// lead continues the unfinished runs and opens first.
+// lead continues the unfinished runs and opens first. Runs that cannot continue are logged; a first run that cannot
+// be opened is an error.
 func (h *Host) lead(first *Order) error {
 	if err := h.resumeAll(); err != nil {
 		return err
@@ -86,6 +96,8 @@ func (h *Host) lead(first *Order) error {
 	return nil
 }
 
+// openFirst opens the run that the command line of the host asks for, unless somebody has stopped it before: a
+// restart of the host does not undo that.
 func (h *Host) openFirst(o Order) error {
 	h.opening.Lock()
 	defer h.opening.Unlock()
@@ -105,7 +117,8 @@ func (h *Host) openFirst(o Order) error {
 // brokerWait is the time between two log lines that the broker does not answer.
 const brokerWait = 10 * time.Second
 
-// awaitBroker waits for the connection. It reports whether the broker answered before the end of ctx.
+// awaitBroker waits for the connection. It reports whether the broker answered before the end of ctx. It looks
+// several times a second, and logs the reason now and then.
 func (h *Host) awaitBroker(ctx context.Context) bool {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -128,7 +141,7 @@ func (h *Host) awaitBroker(ctx context.Context) bool {
 	}
 }
 
-// interruptedRuns is the error of a coordinator whose end interrupted runs.
+// interruptedRuns is the error of a coordinator whose end interrupted runs. It matches coordinator.ErrInterrupted.
 type interruptedRuns []string
 
 func (e interruptedRuns) Error() string {

@@ -13,12 +13,14 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 )
 
-// service answers the requests to a host over NATS.
+// service answers the requests to a host over NATS. Its methods are called from several goroutines. Most errors
+// become an *ops.Error, with the code and the hint that the client gets.
 type service struct{ host *Host }
 
 var _ ops.Host = service{}
 
-// Submit implements ops.Host.
+// Submit implements ops.Host. Submissions are opened one by one. A request that was answered before, as its answer
+// was lost, finds its run by the name that was given then.
 func (s service) Submit(r ops.Submission) (ops.Submitted, error) {
 	c, err := s.host.cfg.Kinds.Parse("the submitted configuration", []byte(r.Config))
 	if err != nil {
@@ -27,6 +29,7 @@ func (s service) Submit(r ops.Submission) (ops.Submitted, error) {
 	h := s.host
 	h.opening.Lock()
 	defer h.opening.Unlock()
+	// No run is opened after the runs were told to end: nobody would wait for it.
 	if h.life.Err() != nil {
 		return ops.Submitted{}, &ops.Error{
 			Code: ops.Unavailable, Text: "the coordinator is being stopped",
@@ -52,7 +55,7 @@ func (s service) Submit(r ops.Submission) (ops.Submitted, error) {
 	return result, nil
 }
 
-// Upload implements ops.Host.
+// Upload implements ops.Host. The log has one line for a data set, when it is complete.
 func (s service) Upload(p ops.Piece) (ops.Stored, error) {
 	stored, err := s.host.store.Append(p)
 	if err == nil && stored.Complete && len(p.Data) > 0 {
@@ -61,7 +64,7 @@ func (s service) Upload(p ops.Piece) (ops.Stored, error) {
 	return stored, err
 }
 
-// Runs implements ops.Host.
+// Runs implements ops.Host. Runs that this host does not lead have no live state.
 func (s service) Runs() ([]ops.Run, error) {
 	list, err := source(s).Runs()
 	if err != nil {
@@ -85,7 +88,7 @@ func (s service) Run(name string) (ops.Run, error) {
 	return controlled(r)
 }
 
-// Stop implements ops.Host.
+// Stop implements ops.Host. It does not wait for the end of the run.
 func (s service) Stop(name string) error {
 	err := source(s).Stop(name)
 	if errors.Is(err, web.ErrNotRunning) {
@@ -109,7 +112,7 @@ func (s service) Sweep(r ops.SweepRequest) (ops.SweepAnswer, error) {
 	return answer, s.answered(err)
 }
 
-// Ban implements ops.Host.
+// Ban implements ops.Host. The ban holds for this and later hosts with the same folder of runs, until Unban.
 func (s service) Ban(b ops.Ban) (ops.Changed, error) {
 	reason := b.Reason
 	if reason == "" {
@@ -123,6 +126,8 @@ func (s service) Unban(b ops.Ban) (ops.Changed, error) {
 	return s.changeBan(b.Key, s.host.bans.Unban)
 }
 
+// changeBan changes the list of banned keys by a key in any form that people have it in. The coordinator's own key
+// is refused: it would cut itself off.
 func (s service) changeBan(text string, change func(key string) (bool, error)) (ops.Changed, error) {
 	key, err := cluster.CheckKey(text)
 	if err != nil {
@@ -166,6 +171,7 @@ func (s service) missing(name string, err error) error {
 	return s.answered(config.Hint(fmt.Errorf("%w: %s", store.ErrNotFound, name), "%s", hint))
 }
 
+// controlled is a run of the page in the form of a message: what is live of it is encoded as the page has it.
 func controlled(r web.Run) (ops.Run, error) {
 	run := ops.Run{Info: r.Info}
 	if r.Live == nil {
@@ -178,7 +184,9 @@ func controlled(r web.Run) (ops.Run, error) {
 	return run, nil
 }
 
-// answered turns an error into the answer to a client.
+// answered turns an error into the answer to a client, with text, hint and the code that tells whose fault it is:
+// NotFound, Conflict with what is there, BadRequest for a mistake of the client, and else Failed. A nil error stays
+// nil.
 func (s service) answered(err error) error {
 	if err == nil {
 		return nil

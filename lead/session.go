@@ -18,7 +18,11 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
-// Session is a run that this process leads with workers of its own.
+// Session is a run that this process leads with workers of its own. Train does all of it; Prepare and Lead are its
+// parts, for those who look at the coordinator in between. A Session leads one run once.
+//
+// The goroutine that calls Lead is the coordinator's. Each worker has one more, and so have the dispatcher and the
+// ban list if other processes can connect; all have ended when Lead returns.
 type Session struct {
 	Plan      *job.Plan
 	Transport *Transport
@@ -46,7 +50,9 @@ var ErrNoWorkers = errors.New("all workers ended")
 
 // Train leads a run to its last step, records it in its folder and closes the transport. It calls show after each
 // change of the progress, one call at a time. When ctx ends, Train writes a checkpoint and returns
-// coordinator.ErrInterrupted.
+// coordinator.ErrInterrupted. It returns ErrNoWorkers if all workers have ended and none can join, and the error of
+// the disk if metrics or run.json could not be written in the end. The state of the run is left to the caller: see
+// End.
 func (s *Session) Train(ctx context.Context, run *store.Run, show func(terminal.Progress)) error {
 	defer s.Transport.Close()
 	w := NewWatch(WatchConfig{
@@ -69,7 +75,9 @@ func (s *Session) Train(ctx context.Context, run *store.Run, show func(terminal.
 	return errors.Join(err, w.Finish(ctx))
 }
 
-// Prepare makes the coordinator that Lead runs. cfg is Plan.Lead, perhaps with small changes.
+// Prepare makes the coordinator that Lead runs. cfg is Plan.Lead, perhaps with small changes. It connects the
+// coordinator, and reads the ban list if others can connect. The session fills in gate, memory and Ending. The
+// transport stays open after an error.
 func (s *Session) Prepare(ctx context.Context, cfg coordinator.Config,
 	o coordinator.Observer,
 ) (*coordinator.Coordinator, error) {
@@ -107,6 +115,7 @@ func (s *Session) Lead(ctx context.Context) error {
 	if s.Transport.Open() {
 		defer s.dispatch(ctx)()
 	}
+	// Workers end after the coordinator, and the dispatcher after them: until then it answers those from outside.
 	workers, err := s.hire(stop)
 	if err != nil {
 		return err
@@ -120,6 +129,7 @@ func (s *Session) Lead(ctx context.Context) error {
 }
 
 // dispatch assigns workers of other processes, which seek a run, to this run, until the returned function is called.
+// Errors of the dispatcher are logged: the run goes on with the workers that it has.
 func (s *Session) dispatch(ctx context.Context) (end func()) {
 	s.pool = NewDispatcher(PoolConfig{
 		Numerics: job.Numerics(), Log: s.Log.Named("pool"), Gate: s.gate(),
@@ -142,6 +152,7 @@ func (s *Session) dispatch(ctx context.Context) (end func()) {
 	}
 }
 
+// gate is the gate before the messages of workers; nil where nobody outside can connect.
 func (s *Session) gate() *wire.Gate {
 	if s.bans == nil {
 		return nil
@@ -149,7 +160,8 @@ func (s *Session) gate() *wire.Gate {
 	return s.bans.Gate
 }
 
-// View is what a run knows of its workers, in the form that a dispatcher reads.
+// View is what a run knows of its workers, in the form that a dispatcher reads. A member has proven itself if the
+// run could use something of it; the banned are all that this coordinator has expelled.
 func View(run string, s coordinator.Stats) PoolView {
 	var v PoolView
 	for _, m := range s.Members {

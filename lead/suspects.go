@@ -17,12 +17,14 @@ import (
 // Suspect is what a worker has delivered to a step, as the log says, and what this machine computes otherwise: a block
 // of shards, or the sum of some sections of the gradient.
 type Suspect struct {
-	Run      string `json:"run"`
-	Worker   string `json:"worker"`
-	First    int    `json:"first"`
-	Count    int    `json:"count"`
-	Sections []int  `json:"sections,omitempty"` // of a sum; it has no shards of its own
-	Of       int    `json:"of,omitempty"`       // sections in all
+	Run    string `json:"run"`
+	Worker string `json:"worker"`
+	// The shards [First, First+Count) of the step, if it is a block.
+	First    int   `json:"first"`
+	Count    int   `json:"count"`
+	Sections []int `json:"sections,omitempty"` // of a sum; it has no shards of its own
+	Of       int   `json:"of,omitempty"`       // sections in all
+	// Checksum or digest of what it delivered, and of what is right, in hexadecimal.
 	Logged   string `json:"logged"`
 	Computed string `json:"computed"`
 }
@@ -33,6 +35,7 @@ func (s Suspect) String() string {
 		return fmt.Sprintf("the sum of sections %s of %d by worker %s of run %s: digest %s in the log, %s computed here",
 			coordinator.Ranges(s.Sections), s.Of, s.Worker, s.Run, s.Logged, s.Computed)
 	}
+	// A digest has more digits than a CRC of 32 bits.
 	name := "checksum"
 	if len(s.Logged) != len("00000000") {
 		name = "digest"
@@ -43,7 +46,8 @@ func (s Suspect) String() string {
 
 // suspects computes the blocks of a logged step, from the parameters and levels before it, and returns those that
 // differ from the log; if none does, the sums that differ. It returns nil if the log does not say how the checksums
-// were formed.
+// were formed. A list without elements says that all of the step is reproduced. Blocks and sums are computed one
+// after the other, by one slot.
 func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordinator.Entry) ([]Suspect, error) {
 	elements := r.log.Chunk(e.Term)
 	if elements == 0 || len(e.Blocks) == 0 {
@@ -53,6 +57,7 @@ func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordi
 	if err != nil {
 		return nil, err
 	}
+	// A checksum is formed over chunks, whose length the coordinator of that term has chosen.
 	chunks := wire.Chunking{Size: len(sums[0].Values), Elements: elements, Coding: job.Coding(r.config)}
 	sections, summed := e.Summed(chunks)
 	list := []Suspect{}
@@ -76,7 +81,9 @@ func (r *Record) suspects(ctx context.Context, theta, levels []float32, e coordi
 	return r.wrongSums(sections, sums, len(levels), e), nil
 }
 
-// wrongSums returns the sums of a step that are not those of its blocks, which it uses up.
+// wrongSums returns the sums of a step that are not those of its blocks, which it uses up. levels is the number of
+// elements behind the gradient, of which the tree takes the greatest. If the blocks are not all there, it returns an
+// empty list.
 func (r *Record) wrongSums(sections wire.Sections, blocks []vector.Partial, levels int, e coordinator.Entry) []Suspect {
 	tree := vector.NewTree(vector.Block{Count: job.RoundShards(r.config)})
 	tree.Peaks = levels
@@ -109,6 +116,8 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 	if err != nil {
 		return nil, err
 	}
+	// The program takes the exponents of the scales behind the parameters. Without rounding there are no levels, and
+	// one pass is enough.
 	n, start := len(theta), e.Step-job.Stride(r.config)
 	state, width := append(slices.Clone(theta), levels...), vector.Width(job.Coding(r.config).Width())
 	width.Exponents(state[n:], levels)
@@ -134,7 +143,8 @@ func (r *Record) sums(ctx context.Context, theta, levels []float32, e coordinato
 	}
 }
 
-// program builds the run's program with one slot, with the parameters after some steps.
+// program builds the run's program with one slot, with the parameters after some steps. It is not rounded: its
+// gradients are those of the model.
 func (r *Record) program(step uint64, theta []float32) (worker.Program, error) {
 	program, err := r.plan.Program(1)
 	if err != nil {

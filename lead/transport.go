@@ -14,7 +14,7 @@ import (
 // Carrier is how vectors travel between parties of one process.
 type Carrier string
 
-// The carriers.
+// The carriers. They change no bit of what is carried.
 const (
 	Direct Carrier = "direct" // passed as slices, without messages
 	Broker Carrier = "broker" // as messages through the broker, inside the process
@@ -24,18 +24,19 @@ const (
 // coordinatorParty is the party that connects with the coordinator's key.
 const coordinatorParty = "coordinator"
 
-// Transport is the embedded broker and its connections. Each party has a connection of its own, as if it were a process
-// of its own.
+// Transport is the embedded broker and its connections. Each party has a connection of its own, as if it were a
+// process of its own. Connect and Close are called from one goroutine; Plain and Direct from any.
 type Transport struct {
 	broker  *cluster.Broker
 	carrier Carrier
 	local   *wire.InProcess // nil: vectors go through the broker as well
-	buses   []*cluster.Bus
-	keys    string // folder; empty: the broker asks for none
+	buses   []*cluster.Bus  // those of Connect, which Close closes
+	keys    string          // folder; empty: the broker asks for none
 	log     hclog.Logger
 }
 
-// Embed starts a broker for this process alone. It has a port only if the carrier is TCP.
+// Embed starts a broker for this process alone. It has a port only if the carrier is TCP. No other process can join
+// without one. With the carrier TCP the port is on the loopback device, a free one.
 func Embed(carrier Carrier, log hclog.Logger) (*Transport, error) {
 	listen := ""
 	if carrier == TCP {
@@ -62,7 +63,7 @@ func NewTransport(b *cluster.Broker, carrier Carrier, keys string, log hclog.Log
 func (t *Transport) Open() bool { return t.broker.URL() != "" }
 
 // Connect opens a connection for one party. All of them have the coordinator's key: a worker of this process has none
-// that was given to anybody else, who could have it banned.
+// that was given to anybody else, who could have it banned. The connection lasts until Close.
 func (t *Transport) Connect(party string) (wire.Bus, error) {
 	bus, err := t.Plain(party)
 	if err != nil {
@@ -89,6 +90,7 @@ func (t *Transport) Plain(party string) (*cluster.Bus, error) {
 }
 
 // Direct is a bus over a connection on which vectors between parties of this process travel as the carrier says.
+// Parameters go through the broker, too, if workers of other processes may be there.
 func (t *Transport) Direct(bus *cluster.Bus) wire.Bus {
 	if t.local == nil {
 		return bus
@@ -96,7 +98,7 @@ func (t *Transport) Direct(bus *cluster.Bus) wire.Bus {
 	return t.local.Bus(bus, t.Open())
 }
 
-// Close closes the connections and then the broker.
+// Close closes the connections and then the broker. Connections of Plain are closed by those who asked for them.
 func (t *Transport) Close() {
 	for _, bus := range t.buses {
 		bus.Close()

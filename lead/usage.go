@@ -32,7 +32,8 @@ func (w *Watch) usage(r coordinator.ValidationReport, values store.Values) (inUs
 	return inUse, true
 }
 
-// noteCollapse warns once, from the middle of the training on, of a switch that is of no use.
+// noteCollapse warns once, from the middle of the training on, of a switch that is of no use. The lock of the watch
+// is held.
 func (w *Watch) noteCollapse(step uint64, u model.Usage) {
 	if w.collapsed || step < leastUpdates || 2*step < w.progress.Steps {
 		return

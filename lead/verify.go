@@ -12,7 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
-// Verdict is the result of Verify.
+// Verdict is the result of Verify. The steps From to To were made again, up to the first difference. Equal says that
+// there is none in the steps that the log has.
 type Verdict struct {
 	Run     string      `json:"run"`
 	From    uint64      `json:"from"`
@@ -48,7 +49,8 @@ func (r *Record) notes(from, to uint64) []Note {
 	return list
 }
 
-// Difference is the first step with another result than the log.
+// Difference is the first step with another result than the log. Logged and Computed are hashes of the parameters
+// after it (see coordinator.HashTheta), and Term is that of the coordinator that logged it.
 type Difference struct {
 	Step     uint64    `json:"step"`
 	Logged   string    `json:"logged"`
@@ -58,7 +60,9 @@ type Difference struct {
 }
 
 // Verify makes the steps from..to of a run again, in whole rounds, and compares them with its log. to = 0 is the last
-// step of the log.
+// step of the log. It returns a usage error for steps that the log does not have. A difference is no error, but part
+// of the verdict. It begins at the newest valid checkpoint before from, so it may make more steps than it was asked
+// for, and those are compared, too.
 func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Verdict, error) {
 	if to == 0 {
 		to = r.log.Last
@@ -74,6 +78,7 @@ func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Ver
 	}
 	began := time.Now()
 	v := &Verdict{Run: r.name, From: from, To: to, Start: stepOf(start), Equal: true, Kernels: kernel.Active().String()}
+	// Every round has one entry, at its last update.
 	for step := from - 1 + h; step <= to; step += h {
 		if _, ok := r.log.Entries[step]; !ok {
 			v.Missing++
@@ -89,6 +94,8 @@ func Verify(ctx context.Context, r *Record, from, to uint64, with Options) (*Ver
 			Step: replay.Step, Logged: replay.Logged.Theta, Computed: replay.Computed.Theta,
 			Term: replay.Logged.Term,
 		}
+		// The parameters before the step are there only if the recomputation got there: the checkpoint itself may be
+		// what differs.
 		if again.step+h == replay.Step {
 			v.Differs.Suspects, err = r.suspects(ctx, again.theta, again.levels, replay.Logged)
 		}

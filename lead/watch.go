@@ -35,8 +35,9 @@ type WatchConfig struct {
 	Log    hclog.Logger
 }
 
-// Watch records the coordinator's reports: metrics and state, in the folder of the run. What cannot be written is kept
-// and tried again; meanwhile the run continues.
+// Watch records the coordinator's reports: metrics and state, in the folder of the run. What cannot be written is
+// kept and tried again; meanwhile the run continues. The reports come from the coordinator's goroutine; the other
+// methods may be called from any.
 type Watch struct {
 	run   *store.Run
 	log   hclog.Logger
@@ -46,6 +47,7 @@ type Watch struct {
 	// Whether the model fits itself, so that updates are sweeps.
 	sweeping bool
 
+	// mu guards the fields below, and the methods of run, which are not safe for concurrent use.
 	mu         sync.Mutex
 	metrics    trouble
 	state      trouble
@@ -73,7 +75,8 @@ const (
 	retryInterval = 2 * time.Second
 )
 
-// NewWatch returns a watch for a run that begins or continues.
+// NewWatch returns a watch for a run that begins or continues. The run is held, and its metrics end at the
+// checkpoint.
 func NewWatch(cfg WatchConfig) *Watch {
 	w := &Watch{
 		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
@@ -84,7 +87,8 @@ func NewWatch(cfg WatchConfig) *Watch {
 	if cp := cfg.From; cp != nil {
 		w.progress.Step = cp.Step
 		w.progress.Best, w.progress.BestStep = -cp.BestLoss, cp.BestStep
-		// A process that was killed behind its checkpoint has not said so in run.json. There may be no other checkpoint.
+		// A process that was killed behind its checkpoint has not said so in run.json. There may be no other
+		// checkpoint.
 		w.state.note(w.log, w.run.Update(func(i *store.Info) {
 			i.Checkpoint, i.ParametersSHA256 = cp.Step, cp.ParamsSHA256
 		}))
@@ -102,7 +106,7 @@ func NewWatch(cfg WatchConfig) *Watch {
 	return w
 }
 
-// Step implements coordinator.Observer.
+// Step implements coordinator.Observer. Metrics get one record; run.json is written every few seconds.
 func (w *Watch) Step(r coordinator.StepReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -211,7 +215,8 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 	w.show(w.progress)
 }
 
-// Checkpoint implements coordinator.Observer.
+// Checkpoint implements coordinator.Observer. Metrics are flushed to the disk first; then run.json names the
+// checkpoint.
 func (w *Watch) Checkpoint(r coordinator.CheckpointReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -293,6 +298,8 @@ func (w *Watch) noteLeftOut(r coordinator.StepReport) {
 	}
 }
 
+// values are the terms of a loss by name, and minus the loss as "objective". Terms of a validation are left out of a
+// step.
 func (w *Watch) values(loss []float32, validation bool) store.Values {
 	values := store.Values{"objective": -float64(loss[0])}
 	for i, t := range w.terms {
@@ -303,7 +310,7 @@ func (w *Watch) values(loss []float32, validation bool) store.Values {
 	return values
 }
 
-// save writes run.json with the current step and metrics, after change.
+// save writes run.json with the current step and metrics, after change. A failure is noted, and retry tries again.
 func (w *Watch) save(change func(*store.Info)) {
 	w.saved = time.Now()
 	w.state.note(w.log, w.run.Update(func(i *store.Info) {
@@ -355,7 +362,7 @@ func (w *Watch) Info() store.Info {
 	return i
 }
 
-// Ended records the end of the run, by change of run.json.
+// Ended records the end of the run, by change of run.json. Unlike the other records it is not tried again.
 func (w *Watch) Ended(change func(*store.Info)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,33 +14,38 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// ErrNoHost is returned when no host answers.
+// ErrNoHost is returned when no host answers. The context of the caller has ended by then, or the broker knows that
+// nobody listens, or there is no connection.
 var ErrNoHost = errors.New("control: no host answers")
 
 // attempt is how long one request waits for its answer. Then the request is sent again, until the caller's context
 // ends.
 const attempt = 10 * time.Second
 
-// overhead is the number of bytes in a message of an upload besides its data.
+// overhead is the number of bytes that are left free in a message beside its data: for the other members of the
+// JSON, and the headers.
 const overhead = 2048
 
-// Client sends requests to the host that answers on a connection.
+// Client sends requests to the host that answers on a connection. It may be used by several goroutines. What the
+// host refuses is returned as an *Error, what prevents an answer as ErrNoHost. The connection stays the caller's.
 type Client struct {
 	conn    *nats.Conn
 	attempt time.Duration
 }
 
-// NewClient returns a client.
+// NewClient returns a client on a connection, which the caller closes.
 func NewClient(conn *nats.Conn) *Client { return &Client{conn, attempt} }
 
 // Submit asks for a run. While no answer comes it sends the request again, always with the same s.Request, so that the
-// host does not open a second run.
+// host does not open a second run. A submission without Request that is sent again may open two runs.
 func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	return ask[Submitted](ctx, c, submitSubject, s)
 }
 
 // Upload brings a data set to the host; it continues where an earlier attempt has stopped. It calls progress, unless
-// that is nil, with the number of bytes that the host has.
+// that is nil, with the number of bytes that the host has. The first request has no data and asks where to begin;
+// each answer says where the next piece begins. It returns an error if the host makes no progress in four answers in
+// a row, or if a message has no room for data.
 func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int64)) error {
 	sum := sha256.Sum256(data)
 	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
@@ -60,6 +65,7 @@ func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int
 		if s.Complete {
 			return nil
 		}
+		// A piece may be lost, or taken from another client; but the host has to get on.
 		if stuck++; s.Have > p.Offset {
 			stuck = 0
 		}
@@ -70,29 +76,30 @@ func (c *Client) Upload(ctx context.Context, data []byte, progress func(have int
 	}
 }
 
-// Runs lists the runs of the host.
+// Runs lists the runs of the host. If they do not fit into one message, the oldest are left out.
 func (c *Client) Runs(ctx context.Context) (List, error) {
 	return ask[List](ctx, c, listSubject, struct{}{})
 }
 
-// Run returns one run of the host.
+// Run returns one run of the host. The error for an unknown name has the code NotFound.
 func (c *Client) Run(ctx context.Context, run string) (Run, error) {
 	return ask[Run](ctx, c, showSubject, name{run})
 }
 
-// Stop asks the host to stop a run with a checkpoint.
+// Stop asks the host to stop a run with a checkpoint. It returns when the host has passed that on, not when the run
+// has ended. The code is Conflict for a run that the host does not lead at the moment.
 func (c *Client) Stop(ctx context.Context, run string) error {
 	_, err := ask[struct{}](ctx, c, stopSubject, name{run})
 	return err
 }
 
-// Sweep asks the host about sweeps.
+// Sweep asks the host about sweeps. The answer has to fit into a message, whose size the request tells the host.
 func (c *Client) Sweep(ctx context.Context, r SweepRequest) (SweepAnswer, error) {
 	r.Room = int(c.conn.MaxPayload()) - overhead
 	return ask[SweepAnswer](ctx, c, sweepSubject, r)
 }
 
-// Ban asks the host to hear the workers with a key no more.
+// Ban asks the host to hear the workers with a key no more. The answer says whether that is new.
 func (c *Client) Ban(ctx context.Context, b Ban) (Changed, error) {
 	return ask[Changed](ctx, c, banSubject, b)
 }
@@ -102,7 +109,8 @@ func (c *Client) Unban(ctx context.Context, key string) (Changed, error) {
 	return ask[Changed](ctx, c, unbanSubject, Ban{Key: key})
 }
 
-// ask sends a request until it is answered or ctx ends. Every request can safely be sent twice.
+// ask sends a request until it is answered or ctx ends. Every request can safely be sent twice. No answer in time
+// means that it is sent again; nobody to answer ends it at once, with ErrNoHost.
 func ask[A any](ctx context.Context, c *Client, subject string, request any) (A, error) {
 	var result A
 	data, err := json.Marshal(request)
@@ -124,7 +132,8 @@ func ask[A any](ctx context.Context, c *Client, subject string, request any) (A,
 	}
 }
 
-// read decodes an answer, or the error that was sent instead.
+// read decodes an answer, or the error that was sent instead. A code without a readable body, as the micro protocol
+// itself sends it, becomes an *Error with the text of the header.
 func read(msg *nats.Msg, result any) error {
 	if code := msg.Header.Get(micro.ErrorCodeHeader); code != "" {
 		e := &Error{}
@@ -140,14 +149,16 @@ func read(msg *nats.Msg, result any) error {
 	return nil
 }
 
-// Identity tells one service from another.
+// Identity tells one service from another. ID is unique to a start of the service, Version that of the program, and
+// Started zero if it does not say.
 type Identity struct {
 	ID      string
 	Version string
 	Started time.Time
 }
 
-// Before reports whether i is the older of two services. The older one stays if there may be only one.
+// Before reports whether i is the older of two services. The older one stays if there may be only one. Of two that
+// started in the same instant, the order of their ids decides, so that both come to the same result.
 func (i Identity) Before(o Identity) bool {
 	if !i.Started.Equal(o.Started) {
 		return i.Started.Before(o.Started)
@@ -155,7 +166,9 @@ func (i Identity) Before(o Identity) bool {
 	return i.ID < o.ID
 }
 
-// Hosts finds the services that answer within a time. It returns at once if the broker knows of none.
+// Hosts finds the services that answer within a time. It returns at once if the broker knows of none. Otherwise it
+// waits for all of that time, as it cannot know how many will answer; when ctx ends earlier, it returns an error,
+// unless that is by a deadline.
 func Hosts(ctx context.Context, conn *nats.Conn, within time.Duration) ([]Identity, error) {
 	subject, err := micro.ControlSubject(micro.PingVerb, Service, "")
 	if err != nil {

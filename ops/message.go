@@ -9,10 +9,10 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Service is the name of the service of a host.
+// Service is the name of the service of a host. Monitoring tools and other hosts find it by that name.
 const Service = "switchyard"
 
-// The subjects of the endpoints.
+// The subjects of the endpoints. One host of a broker answers all of them.
 const (
 	submitSubject = "switchyard.submit"
 	uploadSubject = "switchyard.upload"
@@ -24,7 +24,7 @@ const (
 	unbanSubject  = "switchyard.keys.unban"
 )
 
-// Submission asks for a run.
+// Submission asks for a run. On own data, the data set has to be uploaded before, and Config names its hash.
 type Submission struct {
 	// Request is a random text. If the answer to a submission is lost, the client sends it again with the same Request,
 	// and the host opens no second run. Submissions without Request are different ones, unless Name says otherwise.
@@ -39,13 +39,13 @@ type Submission struct {
 	Normalisation json.RawMessage `json:"normalisation,omitempty"` // for a run on own data: the scaling of the data set
 }
 
-// Submitted is the answer to a submission.
+// Submitted is the answer to a submission. Name is the name of the run, whoever chose it.
 type Submitted struct {
 	Name  string `json:"name"`
 	State State  `json:"state"`
 }
 
-// State says what a host has done with a submission.
+// State says what a host has done with a submission. It is not that of the run, see store.State.
 type State string
 
 // The states.
@@ -56,7 +56,8 @@ const (
 	Finished State = "finished" // the run has ended before
 )
 
-// Piece is a part of a data set. A Piece without Data asks how much of the data set the host has.
+// Piece is a part of a data set, from byte Offset on. Hash and Size are those of the whole, in every piece. A Piece
+// without Data asks how much of the data set the host has.
 type Piece struct {
 	Hash   string `json:"hash"` // SHA-256 of the data set, in lower-case hexadecimal digits
 	Size   int64  `json:"size"` // of the data set, in bytes
@@ -64,13 +65,15 @@ type Piece struct {
 	Data   []byte `json:"data,omitempty"`
 }
 
-// Stored says how many bytes of a data set the host has, from its beginning.
+// Stored says how many bytes of a data set the host has, from its beginning. The next piece begins there. Complete
+// says that all of it is there and has the right hash.
 type Stored struct {
 	Have     int64 `json:"have"`
 	Complete bool  `json:"complete"`
 }
 
-// Run is a run as its host knows it: the content of its folder, and more, in the form of the page's API.
+// Run is a run as its host knows it: the content of run.json and, in Live, what only the process that leads it
+// knows, in the form of the page's API. Live is empty for runs that the host does not lead.
 type Run struct {
 	store.Info
 	Live json.RawMessage `json:"live,omitempty"`
@@ -101,7 +104,8 @@ type name struct {
 	Name string `json:"name"`
 }
 
-// Codes of errors, as in HTTP.
+// Codes of errors, as in HTTP. A client that gets Unavailable may ask again later; the others stay the same until
+// somebody acts.
 const (
 	BadRequest  = "400" // the request itself is wrong
 	NotFound    = "404" // there is no such run
@@ -110,7 +114,8 @@ const (
 	Failed      = "500" // an error of the host
 )
 
-// Error is the answer of a host that cannot do what was asked: what is wrong, and what to do.
+// Error is the answer of a host that cannot do what was asked: what is wrong in Text, and what to do in Hint, which
+// may be empty. Code is the header of the answer, and the body is the JSON form.
 type Error struct {
 	Code string `json:"code"`
 	Text string `json:"error"`
@@ -125,7 +130,7 @@ func Errorf(code, format string, args ...any) *Error {
 	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// header is the error in one line, as the header of a message needs it.
+// header is the error in one line of at most about a thousand bytes, as the header of a message needs it.
 func (e *Error) header() string {
 	text := e.Text
 	if e.Hint != "" {

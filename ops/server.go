@@ -34,7 +34,7 @@ type Host interface {
 	Bans() []Ban
 }
 
-// ServerConfig describes a server.
+// ServerConfig describes a server. All fields are needed.
 type ServerConfig struct {
 	Host    Host
 	Version string // of the program
@@ -48,7 +48,8 @@ type Server struct {
 	log     hclog.Logger
 }
 
-// startedKey is the key of a service's metadata with the time of its start.
+// startedKey is the key of a service's metadata with the time of its start, in RFC 3339 with nanoseconds. Hosts
+// reads it to tell which of two is older.
 const startedKey = "started"
 
 // flushTimeout is the longest wait until the broker knows the endpoints.
@@ -76,6 +77,8 @@ func Serve(conn *nats.Conn, cfg ServerConfig) (*Server, error) {
 	return s, nil
 }
 
+// endpoints offers all endpoints, with examples of request and answer for the standard tools. payload is the largest
+// message of the connection, into which a list of runs has to fit.
 func (s *Server) endpoints(h Host, payload int) error {
 	return errors.Join(
 		s.add("submit", submitSubject, "opens a run, or continues the one of that name and configuration",
@@ -108,7 +111,8 @@ func (s *Server) endpoints(h Host, payload int) error {
 	)
 }
 
-// add offers one endpoint, with its description for the standard tools.
+// add offers one endpoint, with its description for the standard tools. handle gets the body of the request; what it
+// returns is sent as JSON, its error by refuse.
 func (s *Server) add(endpoint, subject, what, request, response string, handle func(data []byte) (any, error)) error {
 	return s.service.AddEndpoint(endpoint, micro.HandlerFunc(func(r micro.Request) {
 		result, err := handle(r.Data())
@@ -124,6 +128,8 @@ func (s *Server) add(endpoint, subject, what, request, response string, handle f
 	}))
 }
 
+// refuse answers with an error. One that is not an *Error is logged: the host did not expect it, and its client
+// cannot mend it.
 func (s *Server) refuse(r micro.Request, err error) {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -139,7 +145,8 @@ func (s *Server) refuse(r micro.Request, err error) {
 	}
 }
 
-// answer makes an endpoint of a function. It decodes the request, which may be empty.
+// answer makes an endpoint of a function. It decodes the request, which may be empty. Members that Q does not have
+// are ignored, so that newer clients can say more.
 func answer[Q, A any](do func(Q) (A, error)) func([]byte) (any, error) {
 	return func(data []byte) (any, error) {
 		var request Q
@@ -155,7 +162,8 @@ func answer[Q, A any](do func(Q) (A, error)) func([]byte) (any, error) {
 	}
 }
 
-// list returns as many runs as fit into a message.
+// list returns as many runs as fit into a message of payload bytes, the first ones of the host, beside all banned
+// keys. Some room is left for the rest of the message.
 func list(h Host, payload int) (List, error) {
 	all, err := h.Runs()
 	if err != nil {
@@ -185,7 +193,7 @@ func (s *Server) Identity() Identity {
 	return Identity{ID: info.ID, Version: info.Metadata["version"], Started: s.started}
 }
 
-// Stop ends the service. It still answers the requests that have arrived.
+// Stop ends the service. It still answers the requests that have arrived. Clients that come later find no host.
 func (s *Server) Stop() error {
 	if err := s.service.Stop(); err != nil {
 		return fmt.Errorf("end the service %s: %w", Service, err)
@@ -196,6 +204,8 @@ func (s *Server) Stop() error {
 // semanticVersion is the form of versions that the micro protocol accepts.
 var semanticVersion = regexp.MustCompile(`^v?((0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z-]+)?)$`)
 
+// semantic is a version in that form, without a v; what has another form becomes 0.0.0-dev. The metadata have the
+// version as it is.
 func semantic(version string) string {
 	if m := semanticVersion.FindStringSubmatch(version); m != nil {
 		return m[1]

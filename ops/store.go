@@ -13,15 +13,19 @@ import (
 	"sync"
 )
 
-// partSuffix ends the name of an incomplete data set.
+// partSuffix ends the name of an incomplete data set. The name is that of the complete one with it.
 const partSuffix = ".part"
 
-// Store keeps data sets in a folder, by their hash. Several goroutines of one process may use it at the same time.
+// Store keeps data sets in a folder, by their hash. Several goroutines of one process may use it at the same time;
+// only one process at a time may add to the folder.
+//
+// A data set grows in HASH.part and is renamed to HASH when it is complete, synced and its hash is right. So a file
+// with the name of a hash is whole, and an upload that was broken off goes on where it ended, also after a restart.
 type Store struct {
 	dir   string
-	limit int64
+	limit int64 // bytes of a data set
 
-	mu sync.Mutex
+	mu sync.Mutex // held while a piece is added: one at a time
 }
 
 // NewStore returns the store in a folder. The folder is made for the first data set. No data set may be larger than
@@ -29,13 +33,16 @@ type Store struct {
 func NewStore(dir string, limit int64) *Store { return &Store{dir: dir, limit: limit} }
 
 // Append adds a piece to an incomplete data set, if the piece begins where that ends, and returns how much is stored. A
-// complete data set with another hash than expected is deleted.
+// complete data set with another hash than expected is deleted. A piece that begins elsewhere, or is empty, changes
+// nothing: the answer tells where to go on. For what no piece may be, the error is an *Error with the code
+// BadRequest.
 func (s *Store) Append(p Piece) (Stored, error) {
 	if err := s.check(p); err != nil {
 		return Stored{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	// Somebody has uploaded it before.
 	if s.has(p.Hash) {
 		return Stored{Have: p.Size, Complete: true}, nil
 	}
@@ -57,6 +64,7 @@ func (s *Store) Append(p Piece) (Stored, error) {
 	return Stored{Have: have, Complete: true}, nil
 }
 
+// check returns what is wrong with a piece. The hash becomes the name of a file, so it has to be nothing but digits.
 func (s *Store) check(p Piece) error {
 	switch {
 	case len(p.Hash) != 2*sha256.Size || strings.Trim(p.Hash, "0123456789abcdef") != "":
@@ -92,7 +100,7 @@ func extend(f *os.File, p Piece) (int64, error) {
 	return have + int64(len(p.Data)), nil
 }
 
-// complete checks the hash of a complete data set and renames its file.
+// complete checks the hash of a complete data set and renames its file. It closes f in any case.
 func (s *Store) complete(f *os.File, path, hash string) error {
 	sum := sha256.New()
 	_, err := f.Seek(0, io.SeekStart)
@@ -114,7 +122,8 @@ func (s *Store) complete(f *os.File, path, hash string) error {
 	return nil
 }
 
-// Keep stores a data set.
+// Keep stores a data set of this process, as if it had been uploaded in one piece. One that is there already is not
+// written again.
 func (s *Store) Keep(data []byte) error {
 	sum := sha256.Sum256(data)
 	p := Piece{Hash: hex.EncodeToString(sum[:]), Size: int64(len(data))}
@@ -127,12 +136,14 @@ func (s *Store) Keep(data []byte) error {
 	}
 }
 
+// has reports whether the store has a complete data set.
 func (s *Store) has(hash string) bool {
 	_, err := os.Stat(filepath.Join(s.dir, hash))
 	return err == nil
 }
 
-// Load returns the data set with a hash. If the store does not have it, the error matches fs.ErrNotExist.
+// Load returns the data set with a hash. If the store does not have it, the error matches fs.ErrNotExist. Its hash
+// is computed again: for a file that was damaged on the disk it returns another error.
 func (s *Store) Load(hash string) ([]byte, error) {
 	if err := s.check(Piece{Hash: hash, Size: 1}); err != nil {
 		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)

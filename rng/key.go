@@ -2,8 +2,9 @@ package rng
 
 import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
-// Purpose separates the uses of randomness within a run: streams of different
-// purposes never share a number, whatever their steps, shards and samples.
+// Purpose separates the uses of randomness within a run: streams of different purposes never share a number,
+// whatever their steps, shards and samples. Their numbers are part of the results of every run: a new one goes to
+// the end.
 type Purpose uint32
 
 // The purposes of a run.
@@ -19,7 +20,7 @@ const (
 	Search                        // of a sweep: configurations to try
 )
 
-// Key is the generator key of one purpose of one run.
+// Key is the generator key of one purpose of one run. It is a value that any number of goroutines may use.
 type Key struct{ k uint64 }
 
 const gamma = 0x9e3779b97f4a7c15 // 2⁶⁴ over the golden ratio, odd
@@ -34,6 +35,7 @@ func New(seed uint64, p Purpose) Key {
 	return Key{mix(mix(seed+gamma) + gamma*uint64(p))}
 }
 
+// mix is the finaliser of splitmix64: each bit of z changes about half of those of the result.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
@@ -41,8 +43,8 @@ func mix(z uint64) uint64 {
 }
 
 // At returns the stream of one sample of one shard of one step, at its start. The words of the Philox counter are
-// (block of the stream, sample, shard, step), of 32 bits each: only the low 32 bits of step count, and a stream has 2³²
-// blocks of four words.
+// (block of the stream, sample, shard, step), of 32 bits each: only the low 32 bits of step count, and a stream has
+// 2³² blocks of four words. Nothing is drawn before the stream is read.
 func (k Key) At(step uint64, shard, sample uint32) Stream {
 	return Stream{
 		philox: kernel.NewPhilox(k.k, step<<32|uint64(shard)),

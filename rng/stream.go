@@ -7,7 +7,8 @@ import (
 )
 
 // Stream is a sequence of random numbers, read from its start. Its methods advance it; a copy goes on by itself from
-// the same place. The zero Stream is not usable: streams come from Key.At.
+// the same place. The zero Stream is not usable: streams come from Key.At. It serves one goroutine at a time, and
+// panics when its 2³² blocks are used up.
 type Stream struct {
 	philox kernel.Philox
 	sample uint64    // counter word 1, in place
@@ -59,7 +60,7 @@ func (s *Stream) Float64() float64 {
 	return float64(s.Uint64()>>11) * (1.0 / (1 << 53))
 }
 
-// Uniform returns lo + (hi-lo)·u with u as of Float64; rounding may give hi.
+// Uniform returns lo + (hi-lo)·u with u as of Float64; rounding may give hi. It uses two words.
 func (s *Stream) Uniform(lo, hi float64) float64 {
 	return lo + float64((hi-lo)*s.Float64())
 }
@@ -79,7 +80,8 @@ func (s *Stream) Uniforms(dst []float32) {
 	s.philox.Uniforms(dst, s.takeGroups(len(dst)))
 }
 
-// Normals fills dst with standard normal numbers.
+// Normals fills dst with standard normal numbers. It, Gumbels and Logistics start where Uniforms would, and take as
+// many groups.
 func (s *Stream) Normals(dst []float32) {
 	s.philox.Normals(dst, s.takeGroups(len(dst)))
 }
@@ -99,7 +101,8 @@ func (s *Stream) Round(x []float32, a, limit float32) {
 	s.philox.Round(x, a, limit, s.takeGroups((len(x)+1)/2))
 }
 
-// takeGroups advances past the groups that n values need and returns the first block.
+// takeGroups advances past the groups that n values need and returns the first block. Words that single draws have
+// left in their block are dropped.
 func (s *Stream) takeGroups(n int) uint64 {
 	s.left = 0
 	s.next = (s.next + groupBlocks - 1) / groupBlocks * groupBlocks

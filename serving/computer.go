@@ -31,6 +31,8 @@ type runComputer struct {
 	nu     int
 }
 
+// newComputer returns what computes with a run, and the sizes of its model. A family that filters whole series only
+// is served, too, at a higher price.
 func newComputer(run *trained.Run) (*runComputer, sizes, error) {
 	d, paths, err := run.Sizes()
 	if err != nil {
@@ -43,6 +45,8 @@ func newComputer(run *trained.Run) (*runComputer, sizes, error) {
 	return c, sizes{nx: d.NX, nu: d.NU, nz: d.NZ, m: d.M, paths: paths}, nil
 }
 
+// step implements computer. A family with a filter of single steps computes all clients together; another one
+// filters the history of each client again, with the next observation behind it.
 func (c *runComputer) step(states []*trained.State, pasts []trained.Series, next []trained.Observation) error {
 	if c.online != nil {
 		return c.online.Step(states, next)
@@ -66,6 +70,8 @@ func (c *runComputer) step(states []*trained.State, pasts []trained.Series, next
 	return nil
 }
 
+// begin implements computer. It measures the scale of a series that training did not see, where each recording has a
+// scale of its own.
 func (c *runComputer) begin(s *trained.State, list []trained.Observation) error {
 	if c.online == nil {
 		return nil // each step sees the series
@@ -73,6 +79,7 @@ func (c *runComputer) begin(s *trained.State, list []trained.Observation) error 
 	return c.online.Measure(s, list)
 }
 
+// check implements computer.
 func (c *runComputer) check(s *trained.State) error {
 	if c.online == nil {
 		return nil // a state goes nowhere: the observations are filtered again
@@ -80,6 +87,7 @@ func (c *runComputer) check(s *trained.State) error {
 	return c.online.Check(s)
 }
 
+// forecast implements computer: it draws paths, and takes mean and quantiles of them.
 func (c *runComputer) forecast(ctx context.Context, s trained.Series, q *ForecastRequest) (ForecastAnswer, error) {
 	f, err := c.run.Forecast(s, trained.Query{
 		Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples, Seed: q.Seed, Context: ctx,
@@ -97,7 +105,7 @@ func (c *runComputer) forecast(ctx context.Context, s trained.Series, q *Forecas
 	return y, nil
 }
 
-// describe says what is served.
+// describe says what is served. Names of channels that cannot be read are left out.
 func describe(run *trained.Run, c *runComputer, z sizes, l Limits) Description {
 	info := run.Info()
 	d := Description{

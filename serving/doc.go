@@ -5,4 +5,8 @@
 //
 // What is refused: requests larger than Limits; what would exceed the memory, the work or the requests in progress
 // (machine.go); and requests that would wait for a core (pressure.go).
+//
+// A request goes through Service.do: the machine takes it or refuses it, the goroutines of Work compute it, and the
+// one that asked waits for that. Each request takes effect as a whole or not at all, and those of one client in the
+// order in which they came.
 package serving

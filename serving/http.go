@@ -18,7 +18,8 @@ import (
 var openAPI []byte
 
 // Handler answers over HTTP as openapi.json says. With a token, requests but those for health need it as a bearer
-// token; without one, only this machine is answered.
+// token; without one, only this machine is answered. Health and readiness need no token. It may be used before Work
+// runs, but nothing is answered until then.
 func (s *Service) Handler(token string) http.Handler {
 	guard := admission.NewGuard(token, refuse)
 	mux := http.NewServeMux()
@@ -58,7 +59,7 @@ func (s *Service) Handler(token string) http.Handler {
 	return root
 }
 
-// health answers ok, or 503 with the reason.
+// health answers ok, or 503 with the reason. The reason is for whoever restarts the service.
 func health(check func(context.Context) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := check(r.Context()); err != nil {
@@ -69,7 +70,8 @@ func health(check func(context.Context) error) http.Handler {
 	})
 }
 
-// handle decodes a request, answers it and encodes the answer.
+// handle decodes a request, answers it and encodes the answer. The context ends with the connection, so a client
+// that goes away does not keep the model busy.
 func handle[Q, A any](s *Service, ask func(ctx context.Context, q Q) (A, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.read(w, r, func(body io.Reader) (int, any, error) {
@@ -83,13 +85,15 @@ func handle[Q, A any](s *Service, ask func(ctx context.Context, q Q) (A, error))
 	})
 }
 
-// expansion is how many bytes a byte of a request becomes at most: "[0]," is a row of a number, twice.
+// expansion is how many bytes a byte of a request becomes at most: "[0]," is a row of a number, twice. So much is
+// taken from the budget before a body is read.
 const expansion = 16
 
 // read lets a function answer a request with a body, if there is room for its numbers. What is refused is not read.
 func (s *Service) read(w http.ResponseWriter, r *http.Request, answer func(body io.Reader) (int, any, error)) {
 	length := r.ContentLength
 	if length < 0 {
+		// The client does not say how long its body is: the most that is read counts.
 		length = s.limits.Bytes
 	}
 	if length > s.limits.Bytes {
@@ -106,7 +110,8 @@ func (s *Service) read(w http.ResponseWriter, r *http.Request, answer func(body 
 	s.answer(w, status, y, err)
 }
 
-// enter takes bytes from the budget of the requests that are read, or returns why there is no room.
+// enter takes bytes from the budget of the requests that are read, or returns why there is no room. leave gives them
+// back, and is called once. Bodies may take a quarter of the memory together. ErrBusy asks the client to come again.
 func (s *Service) enter(bytes int64) (leave func(), err error) {
 	if s.pressure.refuses() {
 		s.metrics.refused.Add(1)
@@ -129,7 +134,8 @@ func (s *Service) enter(bytes int64) (leave func(), err error) {
 	}, nil
 }
 
-// answer sends an answer, or an error.
+// answer sends an answer, or an error. A nil y has no body. Status says what becomes of an error; its text is sent
+// to the client.
 func (s *Service) answer(w http.ResponseWriter, status int, y any, err error) {
 	if err == nil && y != nil {
 		var text []byte
@@ -152,7 +158,7 @@ func (s *Service) answer(w http.ResponseWriter, status int, y any, err error) {
 	w.WriteHeader(status)
 }
 
-// Decode reads one JSON object without unknown members.
+// Decode reads one JSON object without unknown members. All its errors are ErrRequest.
 func Decode(r io.Reader, q any) error {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
@@ -165,7 +171,7 @@ func Decode(r io.Reader, q any) error {
 	return nil
 }
 
-// Status is the HTTP status of an error.
+// Status is the HTTP status of an error. What is no error of the request or of the moment is 500.
 func Status(err error) int {
 	var large *http.MaxBytesError
 	switch {
@@ -183,6 +189,7 @@ func Status(err error) int {
 	return http.StatusInternalServerError
 }
 
+// refuse answers with {"error": message}.
 func refuse(w http.ResponseWriter, status int, message string) {
 	text, err := json.Marshal(map[string]string{"error": message})
 	if err != nil {
@@ -193,17 +200,18 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	_, _ = w.Write(append(text, '\n')) // the client may have gone
 }
 
-// Description says what is served.
+// Description says what is served: the run, the family of its model, the update and the hash of its parameters, and
+// the sizes of what goes in.
 type Description struct {
 	Run          string   `json:"run"`
 	Family       string   `json:"family"`
 	Step         uint64   `json:"step"`
-	SHA256       string   `json:"params_sha256"`
-	Observations []string `json:"observations"` // names of the channels
+	SHA256       string   `json:"params_sha256"` // of the parameters; states belong to them
+	Observations []string `json:"observations"`  // names of the channels
 	Controls     []string `json:"controls"`
-	NX           int      `json:"nx"`
-	NU           int      `json:"nu"`
-	DT           float64  `json:"dt"`
+	NX           int      `json:"nx"`          // channels of an observation
+	NU           int      `json:"nu"`          // controls
+	DT           float64  `json:"dt"`          // between two observations, in the unit of the data; 0: not known
 	Incremental  bool     `json:"incremental"` // a filter step costs the same however long a series is
 	History      int      `json:"history"`     // last observations that forecasts are made from
 }

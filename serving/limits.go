@@ -57,6 +57,7 @@ const (
 	numberBytes = 16
 )
 
+// row are the bytes of a row of so many numbers, in memory and as text.
 func (z sizes) row(width int) int64 { return rowBytes + numberBytes*int64(width) }
 
 // filtered are the bytes of the answer to an observation.
@@ -67,7 +68,8 @@ func (z sizes) held(history int) int64 {
 	return 512 + z.filtered() + int64(history)*(z.row(z.nx)+z.row(z.nu))
 }
 
-// work is that of a forecast: horizon × paths × channels × (1 + quantiles).
+// work is that of a forecast: horizon × paths × channels × (1 + quantiles). A request that names no number of paths
+// has that of the run.
 func (z sizes) work(q *ForecastRequest) int64 {
 	return int64(q.Horizon) * int64(cmp.Or(q.Samples, z.paths)) * int64(max(z.nx, 1)) * int64(1+len(q.Quantiles))
 }
@@ -79,7 +81,8 @@ func (z sizes) forecast(q *ForecastRequest) int64 {
 	return steps * (int64(cmp.Or(q.Samples, z.paths))*2*path + int64(1+len(q.Quantiles))*z.row(z.nx) + z.row(z.nu))
 }
 
-// cost is what a request takes from the budgets of memory and of work until it ends.
+// cost is what a request takes from the budgets of memory and of work until it ends. It is estimated from the sizes
+// of the request, before anything is computed; other requests than these cost nothing.
 func (z sizes) cost(r *request) (bytes, work int64) {
 	switch {
 	case r.filter != nil:
@@ -90,7 +93,7 @@ func (z sizes) cost(r *request) (bytes, work int64) {
 	return 0, 0
 }
 
-// checkRows checks the sizes of a list.
+// checkRows checks the sizes of a list. what names the list in the error, which is ErrRequest.
 func checkRows[T any](what string, list [][]T, width int) error {
 	for i, row := range list {
 		if len(row) != width {
@@ -116,7 +119,8 @@ func (l Limits) checkFilter(z sizes, r *FilterRequest) error {
 	return checkRows("controls", r.Controls, z.nu)
 }
 
-// checkForecast says what is wrong with a request, nil if nothing.
+// checkForecast says what is wrong with a request, nil if nothing. It is ErrRequest for what no service could
+// answer, and ErrTooLarge for what takes more work than this one gives.
 func (l Limits) checkForecast(z sizes, r *ForecastRequest) error {
 	switch {
 	case (r.Client == "") == (len(r.Observations) == 0):
@@ -154,7 +158,7 @@ func (l Limits) checkForecast(z sizes, r *ForecastRequest) error {
 	return nil
 }
 
-// last are the last n observations of a series.
+// last are the last n observations of a series. They share memory with it.
 func last(s trained.Series, n int) trained.Series {
 	if cut := len(s.Observations) - n; cut > 0 {
 		s.Observations = s.Observations[cut:]

@@ -22,9 +22,10 @@ type lineRequest struct {
 	Controls    []float64 `json:"controls,omitempty"`
 }
 
-// Line is the answer to each of them.
+// Line is the answer to each of them: the latent state given what was observed so far, the weights of the base
+// systems, and what the state shows, in the units of the data.
 type Line struct {
-	Step     int      `json:"step"`
+	Step     int      `json:"step"` // from 1
 	Mean     []Number `json:"mean"`
 	SD       []Number `json:"sd"`
 	Weights  []Number `json:"weights"`
@@ -39,7 +40,9 @@ type LinesOptions struct {
 
 // Lines filters observations as they come, a JSON line each: [1.2, null], or {"observation": [1.2, null],
 // "controls": [0.5]}. Each is answered by a JSON line before the next one is read, but for those by which the series is
-// scaled, which are answered together.
+// scaled, which are answered together. Empty lines are skipped. It returns at the end of in, or at the first error:
+// a *files.Error with the line for what cannot be read or filtered. Families that filter whole series only give
+// trained.ErrUnable.
 func Lines(run *trained.Run, in io.Reader, to io.Writer, o LinesOptions) error {
 	online, err := run.Online()
 	if err != nil {
@@ -71,7 +74,7 @@ func Lines(run *trained.Run, in io.Reader, to io.Writer, o LinesOptions) error {
 	return f.release() // a stream that ends sooner is scaled by what it had
 }
 
-// scaleless is the error for a stream without a scale.
+// scaleless is the error for a stream without a scale. It names recordings of training to choose from.
 func scaleless(run *trained.Run, of string) error {
 	list := run.Scaled()
 	const most = 8
@@ -89,7 +92,8 @@ func scaleless(run *trained.Run, of string) error {
 	}
 }
 
-// lineFilter filters a stream.
+// lineFilter filters a stream, whose state it holds. Lines are held back until there are begin of them, and then it
+// has a scale.
 type lineFilter struct {
 	online *trained.Online
 	state  *trained.State
@@ -156,6 +160,7 @@ func (f *lineFilter) answer(n int, o trained.Observation) error {
 	return nil
 }
 
+// lineFault is the error for a line, from 1.
 func lineFault(n int, err error) error {
 	return &files.Error{
 		File: "stdin", Place: fmt.Sprintf("line %d", n), Problem: err.Error(),

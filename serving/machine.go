@@ -37,12 +37,12 @@ type request struct {
 	done     chan struct{}   // of the shell: closed at the end
 }
 
-// client is what is held of one client.
+// client is what is held of one client. A filter works on a copy, which shares the rows of the history.
 type client struct {
 	state   trained.State
 	history trained.Series // the last observations; rows are never changed
 	used    time.Time
-	steps   int
+	steps   int // observations that were filtered since the client began
 }
 
 // machine decides which request is computed when. It holds the states of the clients and the budgets. It knows no
@@ -70,6 +70,7 @@ type machine struct {
 	ended     []*request // since the shell last asked
 }
 
+// newMachine returns a machine without clients and requests.
 func newMachine(l Limits, z sizes) *machine {
 	return &machine{limits: l, sizes: z, clients: map[string]*client{}, lines: map[string][]*request{}}
 }
@@ -77,7 +78,8 @@ func newMachine(l Limits, z sizes) *machine {
 // queued is how many times the work of the largest forecast may wait or be computed.
 const queued = 4
 
-// arrive takes a request, or returns why it is refused; then nothing has changed.
+// arrive takes a request, or returns why it is refused; then nothing has changed. A forecast from observations of
+// its own stands in no line.
 func (m *machine) arrive(now time.Time, r *request) error {
 	bytes, work := m.sizes.cost(r)
 	switch {
@@ -108,7 +110,9 @@ func (m *machine) arrive(now time.Time, r *request) error {
 	return nil
 }
 
-// advance begins the requests at the head of a line until one needs the model, or the line is empty.
+// advance begins the requests at the head of a line until one needs the model, or the line is empty. A filter stays
+// at the head of the line until all its observations are done; a forecast leaves it at once, so what follows it need
+// not wait.
 func (m *machine) advance(now time.Time, name string) {
 	for len(m.lines[name]) > 0 {
 		r := m.lines[name][0]
@@ -146,7 +150,8 @@ func (m *machine) advance(now time.Time, name string) {
 	}
 }
 
-// begin makes the copy that a filter works on.
+// begin makes the copy that a filter works on. A client that is new, or begins anew, has an empty one. Room for a
+// new client is looked for before anything is computed for it.
 func (m *machine) begin(now time.Time, r *request, c *client) error {
 	if c == nil {
 		if err := m.room(now, m.sizes.held(0)); err != nil {
@@ -172,7 +177,7 @@ func (m *machine) room(now time.Time, bytes int64) error {
 }
 
 // evict drops the client that was not used for longest, if that is long enough ago and none of its requests is under
-// way.
+// way. It reports whether there was one.
 func (m *machine) evict(now time.Time) bool {
 	oldest, name := now.Add(-m.limits.Idle), ""
 	for n, c := range m.clients {
@@ -193,7 +198,7 @@ func (m *machine) drop(name string) {
 	}
 }
 
-// install puts a client in the place of what was held under its name.
+// install puts a client in the place of what was held under its name. If there is no room, the old one stays.
 func (m *machine) install(now time.Time, name string, c *client) error {
 	old := m.clients[name]
 	m.drop(name)
@@ -212,7 +217,7 @@ func (m *machine) install(now time.Time, name string, c *client) error {
 }
 
 // batch takes the filters whose next observation is computed now, one of a client: what the shell does for them it
-// reports by stepped.
+// reports by stepped. A request whose client has gone is ended on the way.
 func (m *machine) batch(now time.Time) []*request {
 	var out []*request
 	for len(m.turn) > 0 && len(out) < m.limits.Batch {
@@ -228,7 +233,8 @@ func (m *machine) batch(now time.Time) []*request {
 	return out
 }
 
-// stepped reports an observation of a filter: its working copy has it, or err says why not.
+// stepped reports an observation of a filter: its working copy has it, or err says why not. After the last
+// observation the copy takes the place of what was held.
 func (m *machine) stepped(now time.Time, r *request, err error) {
 	r.running = false
 	switch {
@@ -285,7 +291,7 @@ func (m *machine) finish(now time.Time, r *request, err error) {
 	m.advance(now, r.client)
 }
 
-// leave takes a request out of its line.
+// leave takes a request out of its line. The head of the line may change by it; the caller begins what follows.
 func (m *machine) leave(r *request) {
 	line := without(m.lines[r.client], r)
 	if m.lines[r.client] = line; len(line) == 0 {
@@ -310,7 +316,8 @@ func (m *machine) take() []*request {
 	return out
 }
 
-// close ends what is under way and refuses what comes later. Nothing is running any more.
+// close ends what is under way and refuses what comes later. Nothing is running any more. Requests that wait, in
+// lines or as forecasts, end with ErrClosed.
 func (m *machine) close() {
 	m.closed = true
 	left := m.forecasts
@@ -369,7 +376,8 @@ func without(list []*request, r *request) []*request {
 	return list
 }
 
-// Errors of requests.
+// Errors of requests. Status has the status of HTTP for each. After any of them the client's state is what it was
+// before.
 var (
 	ErrRequest  = errors.New("serving: the request is wrong")
 	ErrTooLarge = errors.New("serving: the request is too large")

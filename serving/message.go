@@ -10,6 +10,7 @@ import (
 // Number is a number of a message; null stands for a missing one.
 type Number = eval.Number
 
+// missing are rows to compute with, in which null is NaN.
 func missing(x [][]Number) [][]float64 {
 	y := make([][]float64, len(x))
 	for i, row := range x {
@@ -18,7 +19,8 @@ func missing(x [][]Number) [][]float64 {
 	return y
 }
 
-// FilterRequest sends the next observations of a client, in the units of the data.
+// FilterRequest sends the next observations of a client, in the units of the data. All of them are filtered, or
+// none.
 type FilterRequest struct {
 	Client       string      `json:"client"`             // whose state goes on
 	Observations [][]Number  `json:"observations"`       // [steps, channels]; null: missing
@@ -44,7 +46,9 @@ func (r *FilterRequest) all() []trained.Observation {
 	return list
 }
 
-// FilterAnswer is the latent state after each observation.
+// FilterAnswer is the latent state after each observation: a row for each, in the order of the request. Mean and SD
+// are of z, [steps, latent dimensions]; Weights are the mixing weights of the base systems, [steps, systems]; null
+// where the model says nothing.
 type FilterAnswer struct {
 	Client   string     `json:"client"`
 	Steps    int        `json:"steps"` // observations of the client so far
@@ -55,7 +59,9 @@ type FilterAnswer struct {
 	Noise    [][]Number `json:"noise,omitempty"`    // the deviation of an observation from it
 }
 
-// ForecastRequest asks what follows the observations of a client, or those of the request.
+// ForecastRequest asks what follows the observations of a client, or those of the request: one of both is given.
+// Samples is the number of paths, 0 for that of the run; the same Seed, with the same past, gives the same answer.
+// Quantiles are levels between 0 and 1.
 type ForecastRequest struct {
 	Client       string      `json:"client,omitempty"`
 	Observations [][]Number  `json:"observations,omitempty"`
@@ -67,7 +73,7 @@ type ForecastRequest struct {
 	Seed         uint64      `json:"seed,omitempty"`
 }
 
-// ForecastAnswer is in the units of the data.
+// ForecastAnswer is in the units of the data. Levels are those of the quantiles, in the order of the request.
 type ForecastAnswer struct {
 	Mean      [][]Number   `json:"mean"`                // [horizon, channels]
 	Quantiles [][][]Number `json:"quantiles,omitempty"` // [levels, horizon, channels]
@@ -82,7 +88,7 @@ func (r *ForecastRequest) series(history int) trained.Series {
 // maxClient is the longest name of a client.
 const maxClient = 200
 
-// wrong makes an error of a request.
+// wrong makes an error of a request. It is ErrRequest, and what the format wraps.
 func wrong(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRequest, fmt.Errorf(format, args...))
 }

@@ -8,26 +8,31 @@ import (
 	"time"
 )
 
-// bounds are those of the histogram of times, in seconds.
+// bounds are those of the histogram of times, in seconds. They range from a step of a small model to a batch of a
+// large one.
 var bounds = []float64{50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 100e-3, 1}
 
+// counters are read and written without a lock. Those in the second line are no counts: they are the state of the
+// machine after its last change.
 type counters struct {
 	steps, forecasts, refused, failed atomic.Int64
 	clients, bytes, under             atomic.Int64
 	late                              atomic.Int64 // of those refused
 }
 
-// Metrics count what a service does.
+// Metrics count what a service does. All of it may be used by several goroutines.
 type Metrics struct {
 	counters
-	mu      sync.Mutex
-	buckets []int64 // of the time of a batch, by bounds
+	mu      sync.Mutex // guards the histogram below
+	buckets []int64    // of the time of a batch, by bounds
 	sum     float64
 	count   int64
 }
 
+// init makes an empty histogram, whose last bucket has what is above all bounds.
 func (m *Metrics) init() { m.buckets = make([]int64, len(bounds)+1) }
 
+// observe counts the time of a batch of filter steps.
 func (m *Metrics) observe(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,7 +45,8 @@ func (m *Metrics) observe(d time.Duration) {
 	m.count++
 }
 
-// write writes the metrics in the text format of Prometheus.
+// write writes the metrics in the text format of Prometheus. Errors of w are ignored: the client may have gone.
+// Names begin with switchyard_model_.
 func (m *Metrics) write(w io.Writer, l Limits) {
 	one := func(name, kind, help string, v int64) {
 		fmt.Fprintf(w, "# HELP switchyard_model_%s %s\n# TYPE switchyard_model_%s %s\nswitchyard_model_%s %d\n", name, help,

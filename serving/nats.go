@@ -11,13 +11,15 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// Name is that of the service.
+// Name is that of the service. All served runs have it; the run is in its metadata.
 const Name = "switchyard-model"
 
-// Subject is that of a question to a run.
+// Subject is that of a question to a run. question is filter, forecast or forget.
 func Subject(run, question string) string { return "switchyard.model." + run + "." + question }
 
-// overNATS answers on a connection until the context ends.
+// overNATS answers on a connection until the context ends. Each request is answered on a goroutine of its own; those
+// that are under way when the context ends get ErrClosed or ErrGone. The body of forget is the name of the client as
+// it is, no JSON. An error has the code of Status.
 func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 	run := s.about.Run
 	service, err := micro.AddService(conn, micro.Config{

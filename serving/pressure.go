@@ -12,9 +12,11 @@ import (
 
 // pressure says which share of the requests is refused because they wait for a core. With more connections than the
 // cores can answer, requests queue in the kernel and for a core before the service sees them, where no limit on
-// requests in progress counts them. A canary queues there, too: a byte that goes through a pipe from one goroutine to
-// another. While bytes are late the share grows, else it falls: slower, since whoever is refused comes back later. Few
-// connections cannot make a long queue: if bytes are late then, something else keeps the cores busy.
+// requests in progress counts them. A canary queues there, too: a byte that goes through a pipe from one goroutine
+// to another. While bytes are late the share grows, else it falls: slower, since whoever is refused comes back
+// later. Few connections cannot make a long queue: if bytes are late then, something else keeps the cores busy.
+//
+// watch alone writes share; requests read it from any goroutine.
 type pressure struct {
 	few         int64         // connections, of which no request is refused
 	target      time.Duration // within which a byte is in time
@@ -23,6 +25,8 @@ type pressure struct {
 	due         atomic.Uint64 // the sum of the shares of all requests: one is refused each time that it passes a whole
 }
 
+// A byte is sent every canaryEvery, and is late after canaryTarget. A late byte adds a twentieth of all requests to
+// those that are refused, one in time takes a two-hundredth off: after twenty late bytes in a row all are refused.
 const (
 	canaryEvery  = 5 * time.Millisecond
 	canaryTarget = 10 * time.Millisecond
@@ -35,7 +39,7 @@ const (
 // many reports whether there are enough connections for a long queue.
 func (p *pressure) many() bool { return p.connections.Load() > p.few }
 
-// refuses decides on a request.
+// refuses decides on a request. The refused ones are spread evenly among the others; nothing is drawn.
 func (p *pressure) refuses() bool {
 	if !p.many() {
 		return false
@@ -66,7 +70,8 @@ func (p *pressure) saw(delay time.Duration) {
 	p.share.Store(share)
 }
 
-// watch sends bytes while there are many connections, until the context ends.
+// watch sends bytes while there are many connections, until the context ends. It returns an error only if there is
+// no pipe, or it breaks.
 func (p *pressure) watch(ctx context.Context) error {
 	from, to, err := os.Pipe()
 	if err != nil {

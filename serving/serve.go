@@ -18,7 +18,8 @@ import (
 // ErrOpen is returned for an address that other machines reach without a token.
 var ErrOpen = errors.New("other machines can reach the address, and the service asks for no token")
 
-// Options say where a model is served, and to how many: over HTTP, over NATS or both.
+// Options say where a model is served, and to how many: over HTTP, over NATS or both. One of Address, Listener and
+// NATS is needed.
 type Options struct {
 	Address  string       // of HTTP, as 127.0.0.1:8080; empty: no HTTP but on Listener
 	Listener net.Listener // in place of Address; it is closed in the end
@@ -28,7 +29,9 @@ type Options struct {
 	Log      hclog.Logger // nil: nothing is logged
 }
 
-// Serve answers requests for a run until the context ends. Nothing else may use the run meanwhile.
+// Serve answers requests for a run until the context ends, and returns when nothing computes with the run any more.
+// Nothing else may use the run meanwhile. If one carrier fails, the others are ended, too, and the error is
+// returned. It returns ErrOpen for an address that other machines reach without a token.
 func Serve(ctx context.Context, run *trained.Run, o Options) error {
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
@@ -54,6 +57,7 @@ func Serve(ctx context.Context, run *trained.Run, o Options) error {
 	if o.NATS != nil {
 		carriers = append(carriers, func() error { return s.overNATS(ctx, o.NATS) })
 	}
+	// Forecasts leave one core to the filter steps, if there are several.
 	go s.Work(ctx, runtime.GOMAXPROCS(0)-1)
 	failed := make(chan error, len(carriers))
 	for _, c := range carriers {
@@ -68,7 +72,7 @@ func Serve(ctx context.Context, run *trained.Run, o Options) error {
 	return err
 }
 
-// listen returns the listener of HTTP, nil for none.
+// listen returns the listener of HTTP, nil for none. A listener that is refused is closed.
 func (o *Options) listen(ctx context.Context) (net.Listener, error) {
 	l := o.Listener
 	switch {
@@ -88,7 +92,7 @@ func (o *Options) listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// Time limits of connections of clients.
+// Time limits of connections of clients. closeTimeout is how long requests may take that are in progress in the end.
 const (
 	headerTimeout = 5 * time.Second
 	bodyTimeout   = 30 * time.Second

@@ -13,8 +13,13 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// Service answers requests for one run. It is the shell of a machine: it computes what the machine hands out, a batch
-// of filter steps in one goroutine and forecasts in others, so that no forecast keeps a filter waiting.
+// Service answers requests for one run. It is the shell of a machine: it computes what the machine hands out, a
+// batch of filter steps in one goroutine and forecasts in others, so that no forecast keeps a filter waiting.
+//
+// The lock mu guards the machine and what stands below it. It is not held while the model computes: a request that
+// is marked as running belongs to the goroutine that computes it until that reports. Filter, Forecast, Save, Restore
+// and Forget may be called from any goroutine; they wait for the answer, for the end of their context, or for
+// Limits.Deadline.
 type Service struct {
 	model   computer
 	about   Description
@@ -38,8 +43,8 @@ type Service struct {
 	done chan struct{} // closed when nothing is computed any more
 }
 
-// New returns a service for a run, which must not be used for anything else until Work ends. A limit that is 0 is that
-// of DefaultLimits; a nil logger logs nothing.
+// New returns a service for a run, which must not be used for anything else until Work ends. Requests are answered
+// while Work runs. A limit that is 0 is that of DefaultLimits; a nil logger logs nothing.
 func New(run *trained.Run, limits Limits, log hclog.Logger) (*Service, error) {
 	model, z, err := newComputer(run)
 	if err != nil {
@@ -48,6 +53,7 @@ func New(run *trained.Run, limits Limits, log hclog.Logger) (*Service, error) {
 	return newService(model, z, describe(run, model, z, limits.filled()), limits, log), nil
 }
 
+// newService is New for any computer, as for one of a test.
 func newService(model computer, z sizes, about Description, limits Limits, log hclog.Logger) *Service {
 	if log == nil {
 		log = hclog.NewNullLogger()
@@ -64,7 +70,7 @@ func newService(model computer, z sizes, about Description, limits Limits, log h
 }
 
 // Work computes answers until the context ends; forecasts in as many goroutines as given. All requests that are under
-// way then end with ErrClosed.
+// way then end with ErrClosed. It is called once, and returns when its goroutines have ended.
 func (s *Service) Work(ctx context.Context, forecasters int) {
 	defer close(s.done)
 	stop := context.AfterFunc(ctx, func() {
@@ -86,7 +92,8 @@ func (s *Service) Work(ctx context.Context, forecasters int) {
 	s.deliver()
 }
 
-// do hands a request to the machine and waits for its end.
+// do hands a request to the machine and waits for its end. If ctx ends before, or the deadline, the request is taken
+// back and the error is ErrGone. Refusals are counted.
 func (s *Service) do(ctx context.Context, r *request) (err error) {
 	defer func() {
 		if errors.Is(err, ErrBusy) || errors.Is(err, ErrTooLarge) {
@@ -129,7 +136,8 @@ func (s *Service) deliver() {
 	s.changed.Broadcast()
 }
 
-// filter computes filter steps until the service closes.
+// filter computes filter steps until the service closes. It is the one goroutine that calls step of the model.
+// Healthy asks for a round, which may be one without work.
 func (s *Service) filter() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +168,8 @@ func (s *Service) filter() {
 	}
 }
 
-// forecast computes forecasts until the service closes; the context ends then.
+// forecast computes forecasts until the service closes; the context ends then. Several goroutines run it; each
+// computes one forecast at a time.
 func (s *Service) forecast(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,9 +196,10 @@ func (s *Service) forecast(ctx context.Context) {
 }
 
 // step filters the next observation of each of several requests and returns an error for each. What one request causes
-// is its own: where a batch fails, each of its requests is computed alone.
+// is its own: where a batch fails, each of its requests is computed alone. The lock is not held.
 func (s *Service) step(batch []*request) []error {
 	errs := make([]error, len(batch))
+	// The usual case: all succeed together.
 	err := s.attempt(batch)
 	if err == nil {
 		return errs
@@ -204,7 +214,8 @@ func (s *Service) step(batch []*request) []error {
 	return errs
 }
 
-// attempt filters the next observation of each of several requests, or changes nothing.
+// attempt filters the next observation of each of several requests, or changes nothing. The states are copies until
+// the model has succeeded with all of them.
 func (s *Service) attempt(batch []*request) (err error) {
 	defer s.recovered(&err)
 	states, next := make([]*trained.State, len(batch)), make([]trained.Observation, len(batch))
@@ -230,7 +241,7 @@ func (s *Service) attempt(batch []*request) (err error) {
 	return nil
 }
 
-// predict computes a forecast, until whoever asked for it has gone or the service closes.
+// predict computes a forecast, until whoever asked for it has gone or the service closes. The lock is not held.
 func (s *Service) predict(closing context.Context, r *request) (err error) {
 	defer s.recovered(&err)
 	ctx, cancel := context.WithCancel(r.ctx)
@@ -250,7 +261,8 @@ func (s *Service) predict(closing context.Context, r *request) (err error) {
 	return nil
 }
 
-// recovered turns a panic of the model into the error of the request that it computes.
+// recovered turns a panic of the model into the error of the request that it computes. It is deferred. The stack is
+// in the log alone.
 func (s *Service) recovered(err *error) {
 	if p := recover(); p != nil {
 		s.log.Error("the model failed on a request", "panic", p, "stack", string(debug.Stack()))
@@ -274,6 +286,7 @@ func (s *Service) Healthy(ctx context.Context) error {
 				s.limits.Deadline)
 		}
 	}
+	// A condition knows no context: its end has to wake who waits.
 	defer context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -294,7 +307,7 @@ func (s *Service) Healthy(ctx context.Context) error {
 	return nil
 }
 
-// Ready returns nil if a request would be taken now.
+// Ready returns nil if a request would be taken now. It is ErrBusy if there is no room, which passes.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.Healthy(ctx); err != nil {
 		return err
@@ -307,7 +320,8 @@ func (s *Service) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Filter filters the next observations of a client: all of them, or none if there is an error.
+// Filter filters the next observations of a client: all of them, or none if there is an error. Requests of one
+// client take effect in the order of their arrival.
 func (s *Service) Filter(ctx context.Context, q FilterRequest) (FilterAnswer, error) {
 	if err := s.limits.checkFilter(s.sizes, &q); err != nil {
 		return FilterAnswer{}, err
@@ -319,7 +333,8 @@ func (s *Service) Filter(ctx context.Context, q FilterRequest) (FilterAnswer, er
 	return r.filtered, nil
 }
 
-// Forecast predicts.
+// Forecast predicts what follows the observations of a client, as it has sent them until its request, or those of
+// the request.
 func (s *Service) Forecast(ctx context.Context, q ForecastRequest) (ForecastAnswer, error) {
 	if err := s.limits.checkForecast(s.sizes, &q); err != nil {
 		return ForecastAnswer{}, err
@@ -331,7 +346,7 @@ func (s *Service) Forecast(ctx context.Context, q ForecastRequest) (ForecastAnsw
 	return r.future, nil
 }
 
-// Forget drops the state of a client.
+// Forget drops the state of a client. It returns ErrRequest if there is none.
 func (s *Service) Forget(ctx context.Context, client string) error {
 	return s.do(ctx, &request{client: client, forget: true})
 }

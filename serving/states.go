@@ -9,7 +9,7 @@ import (
 )
 
 // ClientState is all that is held of a client: another service of the same model goes on from it as if it had filtered
-// the observations itself.
+// the observations itself. Observations and Controls are the history that forecasts are made from.
 type ClientState struct {
 	Client       string         `json:"client"`
 	SHA256       string         `json:"params_sha256"` // of the parameters that the state belongs to
@@ -19,7 +19,7 @@ type ClientState struct {
 	Controls     [][]float64    `json:"controls,omitempty"`
 }
 
-// saved is a copy of what is held.
+// saved is a copy of what is held. Rows of the history are shared, and never changed.
 func (c *client) saved(name string) *ClientState {
 	state := c.state.Clone()
 	return &ClientState{
@@ -36,7 +36,7 @@ func (s *ClientState) client() *client {
 	}
 }
 
-// Save returns the state of a client.
+// Save returns the state of a client. It returns ErrRequest if there is no such client.
 func (s *Service) Save(ctx context.Context, name string) (*ClientState, error) {
 	r := &request{client: name, save: true}
 	if err := s.do(ctx, r); err != nil {
@@ -46,7 +46,9 @@ func (s *Service) Save(ctx context.Context, name string) (*ClientState, error) {
 	return r.saved, nil
 }
 
-// Restore puts a state that Save returned in the place of what is held of a client.
+// Restore puts a state that Save returned in the place of what is held of a client. It returns ErrState for a state
+// of other parameters, or one that is damaged; then nothing has changed. The name may be another one than it was
+// saved under.
 func (s *Service) Restore(ctx context.Context, name string, c ClientState) error {
 	switch {
 	case name == "" || len(name) > maxClient:

@@ -20,9 +20,11 @@ const (
 	oldSuffix = ".old" // a run that is being removed
 )
 
+// asideName is the name of the folder aside of a run.
 func asideName(run, suffix string) string { return "." + run + suffix }
 
-// isAside reports whether a name is that of a folder aside.
+// isAside reports whether a name is that of a folder aside. The rest of its name has to be that of a run, so that no
+// other hidden folder is ever removed.
 func isAside(name string) bool {
 	for _, suffix := range []string{newSuffix, oldSuffix} {
 		if run, ok := strings.CutSuffix(strings.TrimPrefix(name, "."), suffix); ok && name[0] == '.' {
@@ -32,7 +34,9 @@ func isAside(name string) bool {
 	return false
 }
 
-// makeAside makes the empty folder at path and holds it. It returns ErrHeld if another process does.
+// makeAside makes the empty folder at path and holds it. It returns ErrHeld if another process does. What a process
+// that was killed has left in it is removed. The lock ends with the returned file; it lies in the folder and keeps
+// its hold when the folder is renamed.
 func makeAside(d disk.Disk, path string) (*os.File, error) {
 	for {
 		if err := d.Mkdir(path); err != nil {
@@ -52,7 +56,9 @@ func makeAside(d disk.Disk, path string) (*os.File, error) {
 	}
 }
 
-// holdAside takes the lock of a folder aside. It returns fs.ErrNotExist if the folder is gone by then.
+// holdAside takes the lock of a folder aside. It returns fs.ErrNotExist if the folder is gone by then. Between
+// opening the lock and taking it, another process may have removed it: then the lock that was taken is that of a
+// file without a name, and holds nobody off.
 func holdAside(d disk.Disk, path string) (*os.File, error) {
 	file := filepath.Join(path, lockFile)
 	lock, err := acquire(d, file)
@@ -89,9 +95,11 @@ func empty(d disk.Disk, path string) error {
 	return nil
 }
 
-// Clear removes what processes left in a folder of runs that were killed while they made or removed a run.
+// Clear removes what processes left in a folder of runs that were killed while they made or removed a run. It leaves
+// alone those in which a process is at work. It waits for nobody.
 func Clear(dir string) error { return clear(disk.System(), dir) }
 
+// clear is Clear on a given disk.
 func clear(d disk.Disk, dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +119,8 @@ func clear(d disk.Disk, dir string) error {
 	return nil
 }
 
-// discard removes a folder aside, unless a process makes a run in it. Several processes may do that at the same time.
+// discard removes a folder aside, unless a process makes a run in it. Several processes may do that at the same
+// time. A folder of a run that is being removed needs no lock: nobody will use it again.
 func discard(d disk.Disk, path string) error {
 	var lock *os.File
 	if strings.HasSuffix(path, newSuffix) {

@@ -14,7 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Draft is what a new run begins with.
+// Draft is what a new run begins with. Config is the text of config.yaml, as it is. Create fills in name, state,
+// times and process in Info.
 type Draft struct {
 	Name          string // empty: the first free name of Stem-1, Stem-2, …
 	Stem          string
@@ -25,10 +26,13 @@ type Draft struct {
 	Disk          disk.Disk // nil: the operating system's files
 }
 
-// Create makes the folder of a run in dir, and holds the run.
+// Create makes the folder of a run in dir, and holds the run. It returns ErrOccupied if the name is taken, or if
+// another process is making a run of that name, and ErrName for what cannot be a name. A run without a name gets a
+// free one, whoever else is looking for one.
 //
-// The folder is made aside, under a name that no run has, and renamed when it is complete. So a process that is killed
-// at any moment leaves either no run of that name or a complete one; what it leaves aside the next Create removes.
+// The folder is made aside, under a name that no run has, and renamed when it is complete and on the disk. So a
+// process that is killed at any moment leaves either no run of that name or a complete one; what it leaves aside the
+// next Create removes.
 func Create(dir string, d Draft) (*Run, error) {
 	if d.Disk == nil {
 		d.Disk = disk.System()
@@ -52,12 +56,14 @@ func Create(dir string, d Draft) (*Run, error) {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			continue
 		}
+		// Another process may have taken the name since: then the next one is tried.
 		if r, err := createNamed(dir, name, d); !errors.Is(err, ErrOccupied) {
 			return r, err
 		}
 	}
 }
 
+// createNamed is Create for a draft with a name. After an error nothing is held.
 func createNamed(dir, name string, d Draft) (*Run, error) {
 	folder := filepath.Join(dir, name)
 	if err := free(d.Disk, folder); err != nil {
@@ -81,6 +87,7 @@ func createNamed(dir, name string, d Draft) (*Run, error) {
 	} else if err != nil {
 		return nil, errors.Join(fmt.Errorf("create the run folder: %w", err), disk.RemoveTree(d.Disk, aside), r.Close())
 	}
+	// The new name survives a crash of the machine from here on.
 	if err := d.Disk.SyncFolder(dir); err != nil {
 		return nil, errors.Join(fmt.Errorf("create the run folder: %w", err), r.Close())
 	}
@@ -90,7 +97,7 @@ func createNamed(dir, name string, d Draft) (*Run, error) {
 	return r, nil
 }
 
-// fill writes the first files of a run into the folder aside.
+// fill writes the first files of a run into the folder aside. Each file is synced, and at last the folder.
 func (r *Run) fill(aside string, d Draft) error {
 	for _, sub := range subfolders {
 		if err := d.Disk.Mkdir(filepath.Join(aside, sub)); err != nil {
@@ -124,7 +131,7 @@ func (r *Run) fill(aside string, d Draft) error {
 	return nil
 }
 
-// put writes a file into a folder that nobody reads yet.
+// put writes a file into a folder that nobody reads yet. It is synced, but not replaced atomically.
 func put(d disk.Disk, path string, data []byte) error {
 	f, err := d.Create(path)
 	if err != nil {
@@ -153,7 +160,8 @@ func free(d disk.Disk, folder string) error {
 }
 
 // unborn reports whether a folder holds only what older releases made before run.json, so its process was killed
-// there. The lock was made first.
+// there. The lock was made first: a folder with files and without a lock is not one of them, and whatever else it
+// holds is not touched.
 func unborn(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 )
 
 // WriteCSV writes the metrics of the named run as a table with a row for each record: step, split, time, seconds and a
-// column for every metric, empty where a record lacks it.
+// column for every metric, empty where a record lacks it. The metrics are in the order of their names. The file of
+// metrics is read twice, first for the names, so that its records need no memory; records that are added in between
+// are written with the columns that are known.
 func WriteCSV(w io.Writer, dir, name string) error {
 	var columns []string
 	known := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Damage is a file of a run that cannot be used.
+// Damage is a file or folder of a run that cannot be used. File is its path in the folder of the run.
 type Damage struct {
 	File   string `json:"file"`
 	What   string `json:"what"`   // is wrong with it
@@ -26,7 +26,9 @@ const (
 	makeFolder = "remove it, and make a folder in its place"
 )
 
-// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json and labels.json.
+// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json and
+// labels.json. An error is returned only for a name without a run. Files that a run may be without are damaged only
+// if they are there.
 func Damages(dir, name string) ([]Damage, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -77,7 +79,8 @@ func Damages(dir, name string) ([]Damage, error) {
 	return found, nil
 }
 
-// readable returns why a file is none that is read.
+// readable returns why a file is none that is read: it is missing, no regular file, or larger than limit bytes; nil
+// if it can be read.
 func readable(path string, limit int64) error {
 	f, info, err := disk.Open(path)
 	if err != nil {

@@ -23,7 +23,8 @@ func WriteFile(path string, data []byte) error {
 // maxFile is the most bytes that are read of a file: more than any but metrics, logs and checkpoints has.
 const maxFile = 64 << 20
 
-// ReadFile reads a file that a run or a sweep has written. If it is no regular file, or far too large, it is damaged.
+// ReadFile reads a file that a run or a sweep has written. If it is no regular file, or far too large, it is
+// damaged. A file that is missing gives fs.ErrNotExist.
 func ReadFile(path string) ([]byte, error) {
 	data, err := disk.ReadFile(path, maxFile)
 	if errors.Is(err, disk.ErrIrregular) || errors.Is(err, disk.ErrTooLarge) {
@@ -62,7 +63,8 @@ func decodeFile(path string, limit int64, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// OpenFile opens a file that a run has written, to read it. If it is no regular file, it is damaged.
+// OpenFile opens a file that a run has written, to read it. If it is no regular file, it is damaged. The caller
+// closes it.
 func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	f, info, err := disk.Open(path)
 	if errors.Is(err, disk.ErrIrregular) {
@@ -71,7 +73,8 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// Lock takes the lock at path, or returns ErrHeld. It ends with the returned file, or with the process.
+// Lock takes the lock at path, or returns ErrHeld. It ends with the returned file, or with the process. The file is
+// made if it is missing, and stays.
 func Lock(path string) (*os.File, error) { return acquire(disk.System(), path) }
 
 // Locked reports whether a process has the lock at path.

@@ -14,6 +14,8 @@ import (
 // removes. A damaged run is removed, too.
 func Remove(dir, name string) error { return remove(disk.System(), dir, name) }
 
+// remove is Remove on a given disk. The folder is renamed aside first: then it is no run any more, however long it
+// takes to delete its files.
 func remove(d disk.Disk, dir, name string) error {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -38,9 +40,11 @@ func remove(d disk.Disk, dir, name string) error {
 }
 
 // Rename gives a run another name. The run says what it was called before. It returns ErrHeld while a process works on
-// the run, and ErrOccupied if the name is taken.
+// the run, and ErrOccupied if the name is taken. Only the folder gets another name: run.json is as it was, and the
+// new name is put in when it is read, with the old one in Was.
 func Rename(dir, from, to string) error { return rename(disk.System(), dir, from, to) }
 
+// rename is Rename on a given disk.
 func rename(d disk.Disk, dir, from, to string) error {
 	if err := setting.CheckRun(to); err != nil {
 		return fmt.Errorf("%w: %w", ErrName, err)

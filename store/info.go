@@ -28,7 +28,8 @@ const (
 	Damaged State = "damaged"
 )
 
-// Info is the content of run.json.
+// Info is the content of run.json. It is written when the run begins and ends, at every checkpoint, and every few
+// seconds in between, so Step may lag behind the metrics. Members that are younger than a run are empty in its file.
 type Info struct {
 	Name             string            `json:"name"`
 	Was              string            `json:"was,omitempty"` // the name under which it began, if its folder was renamed
@@ -64,7 +65,7 @@ func (i *Info) Early() string {
 		uint64(i.Metrics["best_step"]))
 }
 
-// Term describes one of the values of a loss.
+// Term describes one of the values of a loss, so that metrics can be shown without the model.
 type Term struct {
 	Name   string  `json:"name"` // in metrics.jsonl
 	Label  string  `json:"label"`
@@ -74,10 +75,12 @@ type Term struct {
 }
 
 // Peek reads run.json of the named run as it is. Peek takes no lock, not even to see whether a process holds the run,
-// so it cannot disturb a process that is about to take it.
+// so it cannot disturb a process that is about to take it. A run whose process was killed has the state Running
+// there.
 func Peek(dir, name string) (Info, error) { return readInfo(filepath.Join(dir, name)) }
 
-// Load reads run.json of the named run without holding it.
+// Load reads run.json of the named run without holding it. It returns ErrNotFound if there is no such run, ErrName
+// for what cannot be a name, and ErrDamaged if the file cannot be read or is not one of a run.
 func Load(dir, name string) (Info, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -94,6 +97,7 @@ func Load(dir, name string) (Info, error) {
 }
 
 // Look is Load for those who only show a run: for a run whose run.json cannot be read it returns the state Damaged.
+// Its times are those of the folder, and the exit reason is the error.
 func Look(dir, name string) (Info, error) {
 	info, err := Load(dir, name)
 	if !errors.Is(err, ErrDamaged) {
@@ -117,6 +121,8 @@ func (i *Info) renamed(folder string) {
 	}
 }
 
+// readInfo reads run.json of a folder, with the names of values in this release and the name that the folder has.
+// The state is as written.
 func readInfo(folder string) (Info, error) {
 	path := filepath.Join(folder, infoFile)
 	info, err := parseInfo(path)
@@ -143,7 +149,8 @@ func parseInfo(path string) (info Info, err error) {
 	return info, err
 }
 
-// check returns why this cannot be what a run wrote.
+// check returns why this cannot be what a run wrote. The states that are only concluded, Lost and Damaged, are never
+// written.
 func (i *Info) check() error {
 	switch i.State {
 	case Running, Finished, Interrupted, Failed:
@@ -169,6 +176,7 @@ func (v Values) upgrade() {
 	}
 }
 
+// encodeInfo is the text of run.json.
 func encodeInfo(info Info) ([]byte, error) {
 	data, err := json.MarshalIndent(info, "", "  ")
 	if err != nil {
@@ -177,6 +185,7 @@ func encodeInfo(info Info) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
+// writeInfo replaces run.json: a reader, and a crash, finds the old or the new content.
 func writeInfo(d disk.Disk, folder string, info Info) error {
 	data, err := encodeInfo(info)
 	if err != nil {
@@ -190,7 +199,7 @@ func writeInfo(d disk.Disk, folder string, info Info) error {
 }
 
 // List returns the runs in dir, the last started first. A run whose run.json cannot be read has the state Damaged. A
-// dir that does not exist has no runs.
+// dir that does not exist has no runs. Folders without traces of a run, and files, are left out.
 func List(dir string) ([]Info, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

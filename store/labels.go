@@ -23,6 +23,7 @@ var ErrLabels = errors.New("not labels of a run")
 // LabelsFile is the file of the labels in the folder of a run.
 const LabelsFile = "labels.json"
 
+// Limits of labels. maxLabels is the most bytes that are read of their file.
 const (
 	maxTags   = 50
 	maxTag    = 60    // bytes
@@ -30,7 +31,8 @@ const (
 	maxLabels = 1 << 20
 )
 
-// ReadLabels reads the labels of the named run. A run that nobody has labelled has none.
+// ReadLabels reads the labels of the named run. A run that nobody has labelled has none. What is no file of labels
+// is ErrDamaged.
 func ReadLabels(dir, name string) (Labels, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -56,6 +58,8 @@ func parseLabels(path string) (l Labels, err error) {
 }
 
 // SetLabels gives the named run labels in the place of those that it had. Tags are sorted, and each is kept once.
+// The file is replaced atomically; of two who set labels at the same time, the last one stays. It returns ErrLabels
+// for labels that break a limit, and holds no lock of the run.
 func SetLabels(dir, name string, l Labels) error {
 	folder, err := find(dir, name)
 	if err != nil {

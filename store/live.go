@@ -12,6 +12,9 @@ import (
 
 // Live writes event files of TensorBoard while a run goes on: every validation, and as many updates as TensorBoard
 // shows. Its methods are not safe for concurrent use.
+//
+// They lie below FOLDER/tb, a folder for each split. What is added becomes visible with Flush, and is not synced:
+// the events can be made again from the metrics.
 type Live struct {
 	folder  string // of the event files
 	every   uint64 // updates between two records of training
@@ -32,7 +35,7 @@ func NewLive(run string, steps, from uint64) *Live {
 	}
 }
 
-// Add writes a record, unless it is one of training in between.
+// Add writes a record, unless it is one of training in between. That of the first update is always written.
 func (l *Live) Add(r Record) error {
 	if r.Split == "train" && r.Step%l.every != 0 && r.Step != l.restart+1 {
 		return nil
@@ -90,7 +93,7 @@ func (l *Live) Flush() error {
 	return errors.Join(all...)
 }
 
-// Close ends the files.
+// Close ends the files. What is added later begins new ones.
 func (l *Live) Close() error {
 	var all []error
 	for _, b := range l.boards {

@@ -15,7 +15,7 @@ import (
 )
 
 // acquire creates and locks the file at path. The kernel releases the lock when the returned file is closed or the
-// process ends.
+// process ends. It returns ErrHeld if another opening of the file has the lock, in this process or another one.
 func acquire(d disk.Disk, path string) (*os.File, error) {
 	f, err := openLock(d, path)
 	if err != nil {
@@ -35,10 +35,11 @@ func acquire(d disk.Disk, path string) (*os.File, error) {
 	return nil, errors.Join(fmt.Errorf("lock the run: %w", err), closeErr)
 }
 
-// held reports whether some process has the lock of the run in folder.
+// held reports whether some process has the lock of the run in folder, this one included.
 func held(folder string) bool { return locked(filepath.Join(folder, lockFile)) }
 
-// locked reports whether some process has the lock at path.
+// locked reports whether some process has the lock at path. To see that, it takes the lock for a moment itself,
+// shared, so that several may look at the same time. Without the file nobody has it.
 func locked(path string) bool {
 	f, _, err := disk.Open(path)
 	if err != nil {

@@ -83,8 +83,11 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// metricsLog appends records to a file. Records that cannot be written stay in memory, in order, and are written before
-// the next one. After a failed write the file is cut to the end of the last complete write.
+// metricsLog appends records to a file. Records that cannot be written stay in memory, in order, and are written
+// before the next one. After a failed write the file is cut to the end of the last complete write.
+//
+// Invariant: the first size bytes of the file, and pending behind them, are whole lines, and the next key of rows is
+// above those of all headers in them.
 type metricsLog struct {
 	path    string
 	disk    disk.Disk
@@ -94,7 +97,8 @@ type metricsLog struct {
 	rows    *rowWriter
 }
 
-// openMetrics opens the file at path to append to its records.
+// openMetrics opens the file at path to append to its records. The file is opened for writing with the first record;
+// it may be missing.
 func openMetrics(d disk.Disk, path string) (*metricsLog, error) {
 	l := &metricsLog{path: path, disk: d}
 	return l, l.measure()
@@ -116,7 +120,7 @@ func (l *metricsLog) measure() error {
 	return f.Close()
 }
 
-// append adds a record as one line and writes the pending lines.
+// append adds a record as one line and writes the pending lines. If that fails, the record stays pending.
 func (l *metricsLog) append(m Record) error {
 	var err error
 	if l.pending, err = l.rows.append(l.pending, m); err != nil {
@@ -131,6 +135,7 @@ func (l *metricsLog) write() error {
 		return nil
 	}
 	if l.file == nil {
+		// What a failed write has left behind size is cut off.
 		file, err := l.disk.Append(l.path, l.size)
 		if err != nil {
 			return fmt.Errorf("open the metrics: %w", err)
@@ -147,7 +152,7 @@ func (l *metricsLog) write() error {
 	return nil
 }
 
-// cut drops the records after step.
+// cut drops the records after step. Pending ones are dropped first, then those of the file.
 func (l *metricsLog) cut(step uint64) error {
 	keep, err := keptLength(bytes.NewReader(l.pending), step)
 	if err != nil {
@@ -164,6 +169,7 @@ func (l *metricsLog) cut(step uint64) error {
 	return l.measure()
 }
 
+// sync writes the pending lines and flushes the file to the disk.
 func (l *metricsLog) sync() error {
 	if err := l.write(); err != nil || l.file == nil {
 		return err
@@ -174,6 +180,7 @@ func (l *metricsLog) sync() error {
 	return nil
 }
 
+// close writes the pending lines and closes the file, which the next write opens again. It does not sync.
 func (l *metricsLog) close() error {
 	err := l.write()
 	if l.file != nil {
@@ -184,7 +191,7 @@ func (l *metricsLog) close() error {
 }
 
 // cutMetrics shortens the file at path to its records up to step. A torn last line ends the records, and so does a line
-// that is no record.
+// that is no record. Nothing is written if the file ends there.
 func cutMetrics(d disk.Disk, path string, step uint64) error {
 	f, info, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIrregular) { // a device cannot be cut
@@ -207,7 +214,8 @@ func cutMetrics(d disk.Disk, path string, step uint64) error {
 	return nil
 }
 
-// keptLength is the length of the lines up to the last record of a step, or before it.
+// keptLength is the length of the lines up to the last record of a step, or before it. Headers behind that record
+// are not kept.
 func keptLength(r io.Reader, step uint64) (int64, error) {
 	lines := bufio.NewReaderSize(r, nearby)
 	var keep, at int64
@@ -230,7 +238,7 @@ func keptLength(r io.Reader, step uint64) (int64, error) {
 	}
 }
 
-// stepOf is the step of a line; a header has none.
+// stepOf is the step of a line; a header has none. Only as much of a record is read as is needed for it.
 func stepOf(line []byte) (step uint64, record bool, err error) {
 	if !json.Valid(line) {
 		return 0, false, errLine
@@ -252,7 +260,9 @@ func stepOf(line []byte) (step uint64, record bool, err error) {
 	return r.Step, true, err
 }
 
-// ReadMetrics calls each with the records of the named run in order. It leaves out a torn last line.
+// ReadMetrics calls each with the records of the named run in order. It leaves out a torn last line. A run without
+// the file has no records. What is no record gives ErrDamaged with the number of the line. The error of each ends
+// the reading and is returned.
 func ReadMetrics(dir, name string, each func(Record) error) error {
 	folder, err := find(dir, name)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 	longestAnswer  = 1 << 20
 )
 
-// MLflow is a server that speaks version 2.0 of MLflow's REST protocol.
+// MLflow is a server that speaks version 2.0 of MLflow's REST protocol. Client says how long a request may take.
 type MLflow struct {
 	URL        string // e.g. http://127.0.0.1:5000
 	Experiment string // it is created if there is none of that name
@@ -53,7 +53,7 @@ type (
 	}
 )
 
-// states are MLflow's words for those of a run.
+// states are MLflow's words for those of a run. A run that was killed counts as failed.
 var states = map[State]string{
 	Finished: "FINISHED", Failed: "FAILED", Running: "RUNNING", Interrupted: "KILLED",
 	Lost: "FAILED",
@@ -61,7 +61,8 @@ var states = map[State]string{
 
 // Send makes a run of the server out of the named run of a folder: its configuration as parameters, its metrics as
 // SPLIT/NAME, its state. It returns the server's id of the run. Values that are not finite are left out, as JSON has no
-// form for them; their number is returned. Each call makes a new run.
+// form for them; their number is returned. Each call makes a new run. Metrics are sent in batches while the file is
+// read. If it fails on the way, the run stays on the server, and id names it.
 func (m *MLflow) Send(ctx context.Context, dir, name string, c config.Config) (id string, leftOut int, err error) {
 	info, err := Load(dir, name)
 	if err != nil {
@@ -150,7 +151,7 @@ func (m *MLflow) create(ctx context.Context, info Info) (string, error) {
 	return made.Run.Info.ID, err
 }
 
-// params are the keys of a configuration that have an effect.
+// params are the keys of a configuration that have an effect. Values are cut to what every server takes.
 func params(c config.Config) []pair {
 	var list []pair
 	for _, p := range c.Values() {
@@ -160,11 +161,13 @@ func params(c config.Config) []pair {
 	return list
 }
 
+// post sends body as JSON and decodes the answer; a nil answer is not wanted.
 func (m *MLflow) post(ctx context.Context, path string, body, answer any) error {
 	return m.call(ctx, http.MethodPost, path, body, answer)
 }
 
-// call sends a request and reads the answer, if one is wanted.
+// call sends a request and reads the answer, if one is wanted. path follows /api/2.0/mlflow/. Any status but 200 is
+// ErrServer, with the beginning of what the server says.
 func (m *MLflow) call(ctx context.Context, method, path string, body, answer any) error {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Row is a record as its line has it. Rows of one kind share Names, and the next row overwrites Values.
+// Row is a record as its line has it: Values[i] is the metric Names[i]. Rows of one kind share Names, and the next
+// row overwrites Values. Seconds are those since the process began the run.
 type Row struct {
 	Step    uint64
 	Split   string
@@ -23,7 +24,7 @@ type Row struct {
 	Values  []float64
 }
 
-// record is the row as a record of its own.
+// record is the row as a record of its own. It shares no memory with the row.
 func (r *Row) record() Record {
 	values := make(Values, len(r.Names))
 	for i, name := range r.Names {
@@ -37,7 +38,8 @@ func (r *Row) record() Record {
 //	{"key":0,"split":"train","began":"2026-01-01T00:00:00Z","columns":["loss","objective"],"single":[0,1]}
 //	[0,1,312,7.0896,-7.0896]
 //
-// A row is its key, the step, the milliseconds since the process began the run, and the values.
+// A row is its key, the step, the milliseconds since the process began the run, and the values. A header holds to
+// the end of the file; a process that goes on, or a record with other metrics, begins another one with a new key.
 type header struct {
 	Key     int       `json:"key"`
 	Split   string    `json:"split"`
@@ -48,10 +50,13 @@ type header struct {
 	single []bool
 }
 
+// headerStart begins every header, and no record of the older form.
 var headerStart = []byte(`{"key":`)
 
+// errLine is returned for a line of none of the three forms.
 var errLine = errors.New("neither a record nor a header")
 
+// parseHeader reads a header, with or without its newline.
 func parseHeader(line []byte) (*header, error) {
 	h := &header{}
 	if err := json.Unmarshal(line, h); err != nil {
@@ -87,16 +92,18 @@ func headersOf(r io.Reader) []*header {
 	}
 }
 
-// decoder reads lines of metrics.jsonl.
+// decoder reads lines of metrics.jsonl. It reads the rows of files in this form and in the older one, one object for
+// each record. Its zero value is ready; several goroutines may not use it at the same time.
 type decoder struct {
-	headers map[int]*header
+	headers map[int]*header // by key
 	row     Row
 	old     []string // names of the latest record of the older form
 }
 
+// errUnknownKey is returned for a row whose header was not read, as by a reader that begins in the middle.
 var errUnknownKey = errors.New("row of an unknown header")
 
-// learn takes headers in.
+// learn takes headers in. A later header replaces one with the same key.
 func (d *decoder) learn(list ...*header) {
 	if d.headers == nil {
 		d.headers = map[int]*header{}
@@ -135,7 +142,7 @@ func (d *decoder) decode(line []byte) (*Row, error) {
 	return &d.row, nil
 }
 
-// numbers reads a row behind its header.
+// numbers reads a row behind its header. It has as many values as its header has columns, no more and no fewer.
 func (d *decoder) numbers(line []byte) (*Row, error) {
 	s := scanner{rest: line[1:]}
 	key, step, ms := s.integer(), s.integer(), s.integer()
@@ -162,13 +169,14 @@ func (d *decoder) numbers(line []byte) (*Row, error) {
 	return &d.row, nil
 }
 
-// scanner reads the elements of a list of numbers.
+// scanner reads the elements of a list of numbers. After a fault, failed stays set, and what is returned means
+// nothing.
 type scanner struct {
 	rest          []byte // behind the opening bracket or the last comma
 	ended, failed bool
 }
 
-// next cuts the next element off.
+// next cuts the next element off. ended is set when it was the last one.
 func (s *scanner) next() []byte {
 	i := 0
 	for i < len(s.rest) && s.rest[i] != ',' && s.rest[i] != ']' && s.rest[i] != '}' {
@@ -184,13 +192,15 @@ func (s *scanner) next() []byte {
 	return element
 }
 
+// integer reads a whole number.
 func (s *scanner) integer() int64 {
 	v, err := strconv.ParseInt(string(s.next()), 10, 64)
 	s.failed = s.failed || err != nil
 	return v
 }
 
-// float reads a number, or as text what JSON has no number for.
+// float reads a number, or as text what JSON has no number for. bits is 32 or 64, the precision in which it was
+// written.
 func (s *scanner) float(bits int) float64 {
 	text := s.next()
 	if n := len(text); n > 1 && text[0] == '"' && text[n-1] == '"' {

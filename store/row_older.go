@@ -30,6 +30,7 @@ func (d *decoder) older(line []byte) bool {
 	if err != nil || s.failed || step < 0 || !s.skip(`"values":{`) {
 		return false
 	}
+	// The names of a run seldom change, so the list of the record before is shared as long as each name is the same.
 	values, same := d.row.Values[:0], true
 	names := d.old
 	for i := 0; !s.ended; i++ {
@@ -65,7 +66,7 @@ func (d *decoder) older(line []byte) bool {
 	return true
 }
 
-// skip passes over a text that must stand here.
+// skip passes over a text that must stand here. It reports whether it does.
 func (s *scanner) skip(text string) bool {
 	rest, found := bytes.CutPrefix(s.rest, []byte(text))
 	s.rest = rest

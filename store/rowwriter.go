@@ -9,13 +9,15 @@ import (
 	"time"
 )
 
-// rowWriter turns records into rows, with the headers that they need.
+// rowWriter turns records into rows, with the headers that they need. A new header is needed for the first record of
+// a split, for other metrics, for another begin of the process, and for a value that does not fit into a float32
+// where those before did.
 type rowWriter struct {
 	latest map[string]*header // by split
 	keys   int                // of headers so far
 }
 
-// newRowWriter goes on behind the given headers.
+// newRowWriter goes on behind the given headers. It begins with headers of its own, whose keys are above theirs.
 func newRowWriter(have []*header) *rowWriter {
 	w := &rowWriter{latest: map[string]*header{}}
 	for _, h := range have {
@@ -31,6 +33,7 @@ func (w *rowWriter) append(b []byte, m Record) ([]byte, error) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
+	// A row has the time since began, in whole milliseconds.
 	began := m.Time.Add(-time.Duration(m.Seconds * float64(time.Second))).Round(time.Millisecond)
 	h := w.latest[m.Split]
 	if h == nil || !slices.Equal(h.Columns, names) || h.Began.Sub(began).Abs() > time.Millisecond || !h.fits(m) {

@@ -48,16 +48,23 @@ const maxInfo = 4 << 20
 var subfolders = [...]string{Checkpoints, "figures", "tables"}
 
 // Run is a run folder held by this process. Its methods are not safe for concurrent use.
+//
+//	Create ----------------------------> Update, Append, Cut, Sync ---> End ---> Close
+//	Open ---> Begin with a checkpoint --^
+//
+// Between Open and Begin there are no metrics to append to. Close releases the folder. A run that has begun and is
+// closed without End counts as lost, as if its process had been killed.
 type Run struct {
 	folder  string
 	info    Info
-	lock    *os.File
+	lock    *os.File // nil: not held
 	disk    disk.Disk
-	metrics *metricsLog
-	now     func() time.Time
+	metrics *metricsLog      // nil before Begin
+	now     func() time.Time // the clock; another one in tests
 }
 
-// Open holds an existing run so that it can continue.
+// Open holds an existing run so that it can continue. Nothing is written yet. It returns ErrHeld if a process works
+// on the run, this one included.
 func Open(dir, name string) (*Run, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -74,7 +81,7 @@ func Open(dir, name string) (*Run, error) {
 }
 
 // Begin sets the state of an opened run to Running and opens its metrics. It drops a torn last line and the records
-// after step, which is the step of a checkpoint.
+// after step, which is the step of a checkpoint. Step 0 drops all of them.
 func (r *Run) Begin(step uint64) error {
 	if err := cutMetrics(r.disk, r.Path(metricsFile), step); err != nil {
 		return err
@@ -83,6 +90,7 @@ func (r *Run) Begin(step uint64) error {
 	return r.begin()
 }
 
+// begin records that this process leads the run, and opens the metrics.
 func (r *Run) begin() error {
 	r.info.PID = os.Getpid()
 	if err := r.Update(func(*Info) {}); err != nil {
@@ -117,11 +125,11 @@ func (r *Run) Path(elements ...string) string {
 	return filepath.Join(append([]string{r.folder}, elements...)...)
 }
 
-// Info is what run.json holds.
+// Info is what run.json holds. It is a copy, but shares metrics and lists with the run.
 func (r *Run) Info() Info { return r.info }
 
-// Update changes run.json by calling change; Update sets the time. A change that cannot be written stays in Info, and
-// the next Update writes it.
+// Update changes run.json by calling change; Update sets the time. The file is replaced atomically and synced. A
+// change that cannot be written stays in Info, and the next Update writes it.
 func (r *Run) Update(change func(*Info)) error {
 	change(&r.info)
 	r.info.Updated = r.now().UTC()
@@ -129,9 +137,11 @@ func (r *Run) Update(change func(*Info)) error {
 }
 
 // Append adds a record to metrics.jsonl. A record that cannot be written is kept, and written before the next one.
+// It reaches the file at once, and the disk with Sync.
 func (r *Run) Append(m Record) error { return r.metrics.append(m) }
 
-// Cut drops the metrics after step, because the run has returned to that step.
+// Cut drops the metrics after step, because the run has returned to that step. A later Append may begin with the
+// next step again.
 func (r *Run) Cut(step uint64) error { return r.metrics.cut(step) }
 
 // Use makes the run write through d.
@@ -145,7 +155,7 @@ func (r *Run) Use(d disk.Disk) {
 // Sync flushes the metrics to the disk, including those that could not be written before.
 func (r *Run) Sync() error { return r.metrics.sync() }
 
-// End records the final state and its reason.
+// End records the final state and its reason. The run is still held.
 func (r *Run) End(state State, reason string) error {
 	return r.Update(func(i *Info) { i.State, i.ExitReason = state, reason })
 }
@@ -190,7 +200,7 @@ func find(dir, name string) (string, error) {
 	return folder, nil
 }
 
-// isRun reports whether a folder has what only runs have.
+// isRun reports whether a folder has what only runs have. A run whose run.json is gone is one, too: it is damaged.
 func isRun(folder string) bool {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(folder, name))
@@ -206,6 +216,7 @@ func isRun(folder string) bool {
 	return traces && !unborn(folder)
 }
 
+// sortByStart sorts runs, the last started first; those of the same time keep their order.
 func sortByStart(list []Info) {
 	slices.SortStableFunc(list, func(a, b Info) int { return b.Started.Compare(a.Started) })
 }

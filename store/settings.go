@@ -21,7 +21,7 @@ func Settings(dir, name string) ([]config.Value, error) {
 	return settings(nil, "", root), nil
 }
 
-// settings appends what stands below a key.
+// settings appends what stands below a key. A key is the path to a value, its names joined by dots.
 func settings(list []config.Value, key string, n config.Node) []config.Value {
 	switch n.Kind {
 	case config.NodeMapping:

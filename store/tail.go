@@ -15,7 +15,7 @@ import (
 )
 
 // Position is a place among the records of a run: after the first Count records of Step. The zero Position is the
-// beginning.
+// beginning. Clients can keep it: unlike an offset, it stays the same if steps are recorded again.
 type Position struct {
 	Step  uint64
 	Count int
@@ -44,7 +44,10 @@ func (p Position) behind(step uint64) Position {
 	return Position{step, 1}
 }
 
-// Tail reads the records of a run while another process appends them. It holds no file open between two calls.
+// Tail reads the records of a run while another process appends them. It holds no file open between two calls, and
+// takes no lock. It is not safe for concurrent use.
+//
+// If placed, the records before offset end at the position at, unless the file was cut since.
 type Tail struct {
 	path   string
 	at     Position
@@ -53,7 +56,8 @@ type Tail struct {
 	lines  decoder
 }
 
-// Follow returns a tail of the named run that begins at a position.
+// Follow returns a tail of the named run that begins at a position. The file of metrics need not exist yet. A
+// position with Count 0 that the run has not reached waits for records to come.
 func Follow(dir, name string, from Position) (*Tail, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -76,7 +80,8 @@ func (t *Tail) Next(limit int) (records []Record, back bool, err error) {
 	return records, back, err
 }
 
-// Rows calls each with the rows that follow, at most limit, and returns how many there were. Otherwise it is like Next.
+// Rows calls each with the rows that follow, at most limit, and returns how many there were. Otherwise it is like
+// Next. The row is overwritten after each returns.
 func (t *Tail) Rows(limit int, each func(*Row)) (n int, back bool, err error) {
 	f, _, err := disk.Open(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,6 +97,7 @@ func (t *Tail) Rows(limit int, each func(*Row)) (n int, back bool, err error) {
 	return n, back, nil
 }
 
+// read reads rows from an open file. A last line that is not complete is left to the next call.
 func (t *Tail) read(f *os.File, limit int, each func(*Row)) (n int, back bool, err error) {
 	if !t.placed || !startsLine(f, t.offset) {
 		back, err = t.place(f)
@@ -157,7 +163,7 @@ func startsLine(f *os.File, offset int64) bool {
 }
 
 // place finds the offset of the position. If the records end before it, place moves the position to their end and
-// returns back.
+// returns back. It searches for the step, and then counts records.
 func (t *Tail) place(f *os.File) (back bool, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -203,11 +209,12 @@ func (t *Tail) place(f *os.File) (back bool, err error) {
 	return back, nil
 }
 
-// nearby is the number of bytes that are searched line by line.
+// nearby is the number of bytes that are searched line by line. No line of a run is longer.
 const nearby = 64 << 10
 
 // before returns the offset of a line near and before the first record of the step, or of a later step. Steps never
-// decrease, so a binary search replaces reading the file from its beginning.
+// decrease, so a binary search replaces reading the file from its beginning. It reads in the order of log₂(size)
+// blocks of nearby bytes.
 func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 	low, high := int64(0), size
 	for high-low > nearby {
@@ -218,6 +225,7 @@ func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 			high = middle
 			continue
 		}
+		// The middle falls into a line: what is left of it is skipped.
 		start := middle + int64(len(rest))
 		step, found, err := nextStep(lines, err)
 		if err == io.EOF || err == nil && !found {
@@ -236,7 +244,7 @@ func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 	return low, nil
 }
 
-// nextStep is the step of the next record.
+// nextStep is the step of the next record. err is the error of the reads before, after which nothing is found.
 func nextStep(lines *bufio.Reader, err error) (step uint64, found bool, _ error) {
 	for err == nil {
 		var line []byte

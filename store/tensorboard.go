@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Folder is where TensorBoard's files lie in the folder of a run.
+// Folder is where TensorBoard's files lie in the folder of a run. Each split has a folder in it.
 const Folder = "tb"
 
 // Field numbers of tensorflow/core/util/event.proto and tensorflow/core/framework/summary.proto.
@@ -32,6 +32,7 @@ const (
 
 // TensorBoard writes the metrics of the named run of a folder as event files below out: a folder for each split, which
 // TensorBoard shows as a run, with one file. It returns the files. Files that stand there from before are replaced.
+// A run in progress may be written: its event files have what it has recorded so far.
 func TensorBoard(dir, name, out string) (files []string, err error) {
 	info, err := Load(dir, name)
 	if err != nil {
@@ -81,12 +82,14 @@ func removeOld(out string) error {
 	return nil
 }
 
-// board is an event file that grows.
+// board is an event file that grows. What is added is in a buffer until Flush of to, or close.
 type board struct {
 	file disk.File
 	to   *bufio.Writer
 }
 
+// newBoard makes an event file, and its folder. Every file begins with an event that names the version of the
+// format.
 func newBoard(path string, began time.Time) (*board, error) {
 	if err := disk.MakeFolder(disk.System(), filepath.Dir(path)); err != nil {
 		return nil, err
@@ -100,13 +103,13 @@ func newBoard(path string, began time.Time) (*board, error) {
 	return b, writeRecord(b.to, protowire.AppendString(first, version))
 }
 
-// at begins an event.
+// at begins an event. It has the time, as seconds since 1970.
 func at(t time.Time) []byte {
 	seconds := float64(t.UnixNano()) / 1e9
 	return protowire.AppendFixed64(protowire.AppendTag(nil, eventTime, protowire.Fixed64Type), math.Float64bits(seconds))
 }
 
-// add writes the values of a record as one event.
+// add writes the values of a record as one event. Values have single precision there.
 func (b *board) add(r Record) error {
 	var summary []byte
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
@@ -120,6 +123,7 @@ func (b *board) add(r Record) error {
 	return writeRecord(b.to, event)
 }
 
+// close writes what is in the buffer, and closes the file also after an error.
 func (b *board) close() error {
 	err := b.to.Flush()
 	if closing := b.file.Close(); err == nil {
@@ -128,7 +132,8 @@ func (b *board) close() error {
 	return err
 }
 
-// writeRecord writes a TFRecord: the length of the data, its masked checksum, the data, and theirs.
+// writeRecord writes a TFRecord: the length of the data, its masked checksum, the data, and theirs. All numbers are
+// little-endian.
 func writeRecord(w io.Writer, data []byte) error {
 	record := binary.LittleEndian.AppendUint64(nil, uint64(len(data)))
 	record = binary.LittleEndian.AppendUint32(record, masked(record))

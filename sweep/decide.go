@@ -6,10 +6,17 @@ import (
 	"slices"
 )
 
+// Decisions come in two manners. Where stopping is synchronous, a cohort is judged as a whole, when the last of
+// its trials has reached the rung: what is decided does not depend on who came first. The timed types judge each
+// trial when it arrives. Nothing here has a clock or draws a number of its own, so that a journal that is folded
+// again leads to the same decisions.
+
 // cohortPlan is the size of a cohort, from 1, and the rung at which its trials are judged first.
 //
-// Hyperband (Li et al. 2018): with rungs r_0 … r_s, brackets s, s−1, …, 0 follow each other in turn; bracket b has
-// ⌈(s+1)/(b+1)·ηᵇ⌉ trials, and its first rung is r_{s−b}.
+// Hyperband (Li et al. 2018): with rungs r_0 … r_s, brackets s, s−1, …, 0 follow each other in turn; bracket b
+// has ⌈(s+1)/(b+1)·ηᵇ⌉ trials, and its first rung is r_{s−b}.
+// The timed types have cohorts of one trial. With none and halving a cohort has Stop.Cohort trials, and the first
+// rung is the lowest.
 func (s *Spec) cohortPlan(cohort int) (size, first int) {
 	switch s.Stop.Type {
 	case Hyperband:
@@ -26,8 +33,10 @@ func (s *Spec) cohortPlan(cohort int) (size, first int) {
 // proposed. The timed types learn from all results that there are.
 const apart = 2
 
-// derive returns the records that follow from the state without any further result: proposals and decisions. want is
-// how many legs can begin now. It is called again after its records were applied, until it returns none.
+// derive returns the records that follow from the state without any further result: decisions first, since they
+// free trials for their next legs, then proposals. want is how many legs can begin: nothing is proposed while as
+// many wait already. It is called again after its records were applied, until it returns none. An error is one of
+// the runner, about a configuration.
 func (e *Engine) derive(want int) ([]Record, error) {
 	if list := e.judge(); len(list) > 0 {
 		return list, nil
@@ -38,7 +47,8 @@ func (e *Engine) derive(want int) ([]Record, error) {
 	return e.propose()
 }
 
-// judge decides what can be decided.
+// judge returns the next decision that can be made; nil if none can. It is one record at a time, because a
+// decision of a timed type changes with what the one before it has written.
 func (e *Engine) judge() []Record {
 	s := e.state
 	if s.Spec.Stop.Type.Timed() {
@@ -77,7 +87,8 @@ func (s *State) judgeable() [][]*Trial {
 	return list
 }
 
-// whole reports whether all trials of a cohort are proposed. Confirmations are judged each by itself.
+// whole reports whether all trials of a cohort are proposed: it is full, or no more will come because the space
+// or the cap is exhausted, or a later cohort has begun. A cohort of confirmations is proposed at once.
 func (s *State) whole(cohort int) bool {
 	size, _ := s.Spec.cohortPlan(cohort)
 	n := 0
@@ -102,7 +113,8 @@ func (s *State) regular() int {
 	return n
 }
 
-// verdict is the record of a decision.
+// verdict is the record of a decision about a group that stands at one rung. The trials of kept stay, the others
+// are pruned.
 func (s *State) verdict(group, kept []*Trial) Record {
 	r := Record{Kind: KindDecision, Cohort: group[0].Cohort, Rung: group[0].rung()}
 	for _, t := range group {
@@ -115,8 +127,8 @@ func (s *State) verdict(group, kept []*Trial) Record {
 	return r
 }
 
-// survivors are the trials that stay: at the last rung all, and before it the best 1/eta, at least one. Failed ones
-// count as the worst.
+// survivors are the trials that stay: at the last rung all, and before it the best 1/eta, at least one. Failed
+// ones count as the worst. Without early stopping all stay at every rung.
 func (s *State) survivors(group []*Trial) []*Trial {
 	t := group[0]
 	if t.last(t.rung()) || s.Spec.Stop.Type == NoStop {
@@ -134,7 +146,14 @@ func (s *State) survivors(group []*Trial) []*Trial {
 	return kept
 }
 
-// stays is the trial if it may go on by the rule of a timed type.
+// stays is the trial if it may go on by the rule of a timed type, and otherwise nil. With n scores at the rung,
+// its own and those of the other trials that have one there, it goes on if its place, from 0, is
+//
+//	asha      below max(1, ⌊n/eta⌋)
+//	median    below ⌈n/2⌉, or anywhere while fewer than Grace others have been there
+//
+// A trial that is pruned here is not taken up later, even if others turn out to be worse. Of equal scores its own
+// is the better.
 func (s *State) stays(t *Trial) []*Trial {
 	if t.last(t.rung()) {
 		return []*Trial{t}
@@ -147,6 +166,7 @@ func (s *State) stays(t *Trial) []*Trial {
 			}
 		}
 	}
+	// The trial itself has index 0.
 	for place, i := range rank(scores) {
 		if i == 0 {
 			at = place
@@ -171,6 +191,8 @@ type leg struct {
 }
 
 // legs are the legs that can begin now, the most urgent first: trials that are far before others, then by number.
+// A run has a leg if nobody leads it, it can still get further, and it has no result at the rung of its trial:
+// replicates that are ahead wait for the others.
 func (s *State) legs() []leg {
 	var list []leg
 	for _, t := range s.Trials {
@@ -188,6 +210,7 @@ func (s *State) legs() []leg {
 }
 
 // propose returns the next trial, the news that there are no more, or nothing if a decision has to come first.
+// The record of a trial holds everything that its runs need, so that a proposal is never computed again.
 func (e *Engine) propose() ([]Record, error) {
 	s := e.state
 	if s.Done {
@@ -198,14 +221,18 @@ func (e *Engine) propose() ([]Record, error) {
 	}
 	cohort, id := max(s.cohorts(), 1), len(s.Trials)+1
 	size, first := s.Spec.cohortPlan(cohort)
+	// The last cohort is full, or was judged short of it before the sweep was extended: the next one begins.
 	if s.members(cohort) >= size || s.judged(cohort) {
 		cohort++
 		_, first = s.Spec.cohortPlan(cohort)
 	}
+	// The estimator waits for the results that it may use, all of them, so that the proposal does not depend on
+	// timing.
 	if s.Spec.Method == TPE && !s.Spec.Stop.Type.Timed() && !s.closed(cohort-apart) {
 		return nil, nil
 	}
 	draws := proposer{s.Spec, e.valid}
+	// The method goes on behind the last draw that became a trial; a sequence is never drawn from its beginning.
 	from, tried := uint64(0), []Settings(nil)
 	for _, t := range s.Trials {
 		if t.Of == 0 {
@@ -229,6 +256,7 @@ func (e *Engine) propose() ([]Record, error) {
 	}}, nil
 }
 
+// valid returns why a configuration cannot be tried; nil if it can.
 func (e *Engine) valid(c Settings) error {
 	_, err := e.runner.Check(c)
 	return err
@@ -242,6 +270,7 @@ func (s *State) judged(cohort int) bool {
 	})
 }
 
+// members is the number of trials of a cohort, without confirmations.
 func (s *State) members(cohort int) int {
 	n := 0
 	for _, t := range s.Trials {
@@ -262,7 +291,9 @@ func (s *State) closed(cohort int) bool {
 	return true
 }
 
-// history is what a proposal for a cohort may depend on: the results of the cohorts that are at least two before it.
+// history is what a proposal for a cohort may depend on: the results of the cohorts that are at least apart
+// before it, and with a timed type all that are final. The other trials are pending, even those that are done:
+// when a result came in makes no difference. Methods other than TPE depend on nothing.
 func (s *State) history(cohort int) history {
 	var h history
 	if s.Spec.Method != TPE {
@@ -284,7 +315,8 @@ func (s *State) history(cohort int) history {
 	return h
 }
 
-// rankAll orders trials, the best first: those that got farther before others, and failed ones last.
+// rankAll orders trials, the best first: those that got farther before others, and failed ones last. Within a
+// rung the scores there decide. Scores of different rungs are not comparable, since training makes them better.
 func (s *State) rankAll(list []*Trial) []*Trial {
 	level := func(t *Trial) int {
 		if t.Status == StatusDiverged || t.Status == StatusFailed {
@@ -314,7 +346,10 @@ func (s *State) rankAll(list []*Trial) []*Trial {
 	return all
 }
 
-// finish returns the confirmations when all trials have ended, and then the end.
+// finish returns the confirmations when all trials have ended, and then the end. Each confirmation trains to the
+// end without a judgement before. All have the same seeds, greater than any that the sweep has used: they are
+// fresh, and trials can be compared seed by seed. If a sweep was extended and has other best trials by then, all
+// of these are confirmed again.
 func (s *State) finish() []Record {
 	confirmed := false
 	for _, t := range s.Trials {
@@ -352,7 +387,8 @@ func (s *State) finish() []Record {
 	return list
 }
 
-// upToDate reports whether the best trials have confirmations, all of them by the same seeds.
+// upToDate reports whether the best trials have confirmations, all of them by the same seeds. These were made at
+// once: see finish.
 func (s *State) upToDate(best []*Trial) bool {
 	for _, t := range best[:min(s.Spec.Confirm.Top, len(best))] {
 		if !slices.ContainsFunc(s.Trials, func(o *Trial) bool { return o.Of == t.ID }) {

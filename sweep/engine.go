@@ -10,14 +10,16 @@ import (
 	"time"
 )
 
-// Leg is a part of a run: from where it stands to a rung.
+// Leg is a part of a run: from where it stands to a rung. It is the unit of work that a Runner is given. The
+// result of a leg that is done is in the journal; one that was cut short goes on from the last checkpoint of the
+// run.
 type Leg struct {
 	Trial, Replicate int      // from 1
 	Replicates       int      // of the trial
 	Settings         Settings // with that of the seed
 	Step             uint64   // the update at which it ends
-	Rung             int
-	Last             bool // the training ends there
+	Rung             int      // from 0
+	Last             bool     // the training ends there
 }
 
 // Errors of a Runner.
@@ -50,17 +52,21 @@ type Observer interface {
 	Changed(*State, []Record)
 }
 
-// Engine runs a sweep.
+// Engine runs a sweep. Its state is touched by the goroutine of Run alone: legs run in goroutines of their own
+// and report through done.
+//
+// Invariant: what the state says is in the journal. A record is written first and applied then, in one order for
+// both.
 type Engine struct {
 	state    *State
 	journal  *Journal
 	runner   Runner
 	observer Observer
 	order    func() Order
-	parallel int
+	parallel int // the most legs at the same time; 0: the capacity of the runner
 
-	done    chan ended
-	running int
+	done    chan ended    // not buffered: each leg hands its end over to Run
+	running int           // legs whose end has not been received; Run never returns before it is 0
 	orders  time.Duration // time between two looks at the order
 }
 
@@ -79,8 +85,9 @@ type Options struct {
 	Parallel int          // the most legs at the same time; 0: as many as the runner takes
 }
 
-// NewEngine makes the engine of a sweep from the records of its journal. An empty journal begins with the spec. The
-// caller has compared the specs of a journal that is not empty.
+// NewEngine makes the engine of a sweep from the records of its journal. An empty journal begins with the spec.
+// The caller has compared the specs of a journal that is not empty. It returns ErrJournal for records that
+// contradict each other, and the errors of writing the journal.
 func NewEngine(spec *Spec, journal *Journal, records []Record, runner Runner, o Options) (*Engine, error) {
 	state, err := NewState(records)
 	if err != nil {
@@ -102,7 +109,8 @@ func NewEngine(spec *Spec, journal *Journal, records []Record, runner Runner, o 
 // State is the state of the sweep. It must not be used while Run is running, other than by the observer.
 func (e *Engine) State() *State { return e.state }
 
-// Extend allows more trials.
+// Extend allows more trials. A cap that is not greater than the present one is ErrSpec. It must not be called
+// while Run is running.
 func (e *Engine) Extend(trials int) error {
 	if trials <= e.state.Spec.Trials {
 		return fmt.Errorf("%w: the sweep has %d trials already", ErrSpec, e.state.Spec.Trials)
@@ -110,7 +118,8 @@ func (e *Engine) Extend(trials int) error {
 	return e.write(Record{Kind: KindExtend, Trials: trials})
 }
 
-// takeUp notes that the legs of a process that was killed are not under way.
+// takeUp notes that the legs of a process that was killed are not under way, and repeats to the runner which runs
+// go no further: the process may have died between the decision and the deletion of their checkpoints.
 func (e *Engine) takeUp() error {
 	var list []Record
 	for _, t := range e.state.Trials {
@@ -126,7 +135,9 @@ func (e *Engine) takeUp() error {
 	return e.write(list...)
 }
 
-// write puts records into the journal and then into the state.
+// write puts records into the journal and then into the state, tells the runner whose runs they end, and at last
+// the observer. If the journal cannot be written the state stays as it was. A record that the state refuses is
+// ErrJournal: it would be refused by every later process, too.
 func (e *Engine) write(list ...Record) error {
 	if len(list) == 0 {
 		return nil
@@ -146,7 +157,8 @@ func (e *Engine) write(list ...Record) error {
 	return nil
 }
 
-// drop tells the runner which runs a decision has ended.
+// drop tells the runner which runs a decision has ended. The decision is on the disk by then, so nothing is
+// deleted that a restart would still want. Runs of complete trials keep what they have.
 func (e *Engine) drop(r Record) {
 	if r.Kind != KindDecision {
 		return
@@ -162,7 +174,9 @@ func (e *Engine) drop(r Record) {
 }
 
 // Run tries trials until all have ended, ctx ends or the user stops the sweep. In the last two cases it returns
-// ErrInterrupted. A trial that fails does not end it.
+// ErrInterrupted, when every leg under way has come back. An order to pause interrupts the legs as well, but then
+// Run waits for the next order. A trial that fails does not end the sweep; an error of the journal, or of the
+// runner about a configuration, does. Run blocks, and runs once at a time.
 func (e *Engine) Run(ctx context.Context) error {
 	now := newShift(ctx)
 	defer func() { now.end() }()
@@ -170,11 +184,14 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	var failure error
 	for {
+		// An order is obeyed as soon as it is seen, and is in the journal before anything follows from it.
 		order := e.order()
 		if failure == nil && order != e.state.Order {
 			failure = e.write(Record{Kind: KindOrder, Order: order})
 		}
 		proceed := failure == nil && ctx.Err() == nil && order == Proceed
+		// A shift ends with the permission to work. The next one begins when all legs of the old have come back:
+		// a run is never led twice at the same time.
 		if !proceed {
 			now.end()
 		} else if now.ctx.Err() != nil && e.running == 0 {
@@ -183,6 +200,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		if proceed && now.ctx.Err() == nil {
 			failure = e.begin(now.ctx)
 		}
+		// Nothing is under way: this is the only place at which Run ends.
 		if e.running == 0 {
 			switch {
 			case failure != nil:
@@ -218,12 +236,15 @@ type shift struct {
 	end context.CancelFunc
 }
 
+// newShift begins a shift that ends with ctx at the latest.
 func newShift(ctx context.Context) shift {
 	inner, cancel := context.WithCancel(ctx)
 	return shift{inner, cancel}
 }
 
-// begin makes all decisions that can be made, and starts legs up to the capacity.
+// begin makes all decisions that can be made, and starts legs up to the capacity. If nothing is under way,
+// nothing can begin and the sweep is not done, the journal is inconsistent: it returns ErrJournal rather than
+// waiting for ever.
 func (e *Engine) begin(ctx context.Context) error {
 	capacity := max(e.runner.Capacity(), 1)
 	if e.parallel > 0 {
@@ -256,7 +277,8 @@ func (e *Engine) begin(ctx context.Context) error {
 	return nil
 }
 
-// start hands a leg to the runner.
+// start notes in the journal that a leg begins, and hands it to the runner. The seed of the replicate becomes one
+// more setting.
 func (e *Engine) start(ctx context.Context, l leg) error {
 	t := l.trial
 	rung := t.rung()
@@ -279,7 +301,9 @@ func (e *Engine) start(ctx context.Context, l leg) error {
 	return nil
 }
 
-// back records how a leg ended.
+// back records how a leg ended: a result if it has every metric of the sweep, and otherwise a fault whose fate
+// follows from the error. Values that are not finite and that the sweep does not ask for are left out, because
+// JSON has no form for them.
 func (e *Engine) back(d ended) error {
 	maps.DeleteFunc(d.result.Values, func(name string, v float64) bool {
 		return !finite(v) && !slices.ContainsFunc(e.state.Spec.Metrics, func(m Metric) bool { return m.Name == name })
@@ -303,7 +327,8 @@ func (e *Engine) back(d ended) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// measured checks that the metrics of the sweep are there, and are numbers.
+// measured checks that the metrics of the sweep are there, and are finite. One that is not makes the run diverge
+// (ErrDiverged), one that is missing is a failure, which is tried again.
 func (e *Engine) measured(r Result) error {
 	for _, m := range e.state.Spec.Metrics {
 		v, ok := r.Values[m.Name]

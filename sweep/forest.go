@@ -9,13 +9,16 @@ import (
 )
 
 // A forest of regression trees (Breiman 2001), small enough to be read: it says how much each parameter matters.
+// Each tree grows on a sample drawn with replacement (bootstrap); the trials that its sample leaves out, about a
+// third, are those that it is tested on.
 const (
-	trees     = 64
-	leafLeast = 2 // samples of a leaf
-	deepest   = 12
+	trees     = 64 // each on a bootstrap sample of its own
+	leafLeast = 2  // samples of a leaf
+	deepest   = 12 // levels below the root
 )
 
-// tree is a node: a leaf if it has no children.
+// tree is a node: a leaf if it has no children. A sample goes to the left if its feature is at most the
+// threshold. The value is the mean of the samples that grew the node.
 type tree struct {
 	feature     int
 	threshold   float64
@@ -23,6 +26,7 @@ type tree struct {
 	value       float64
 }
 
+// predict is the value of the leaf that x falls into; x has a coordinate for each feature.
 func (t *tree) predict(x []float64) float64 {
 	for t.left != nil {
 		if x[t.feature] <= t.threshold {
@@ -34,7 +38,9 @@ func (t *tree) predict(x []float64) float64 {
 	return t.value
 }
 
-// grow makes a tree of the samples. At each node a third of the features, at least one, is looked at.
+// grow makes a tree of the samples, which are indices of x and y, and may repeat. At each node a third of the
+// features, at least one, is looked at, in random order; if none of them gives a gain, the others are, one by
+// one. A node with fewer than 2·leafLeast samples, at depth 0, or without any gain is a leaf.
 func grow(x [][]float64, y []float64, samples []int, depth int, stream *rng.Stream) *tree {
 	mean := 0.0
 	for _, i := range samples {
@@ -69,8 +75,13 @@ func grow(x [][]float64, y []float64, samples []int, depth int, stream *rng.Stre
 	return node
 }
 
-// split finds the threshold of a feature with the largest decrease of squared error: n_l·m_l² + n_r·m_r², of values
-// without their mean.
+// split finds the threshold of a feature with the largest decrease of squared error, in O(n log n). With values
+// centred by the mean of the node, and n_l, m_l and n_r, m_r the number and the mean of those on each side,
+//
+//	Σy² − Σ_l(y−m_l)² − Σ_r(y−m_r)² = n_l·m_l² + n_r·m_r² = s²/n_l + s²/n_r
+//
+// where s is the sum of the left ones, which is minus that of the right. The threshold lies halfway between two
+// different values. The gain is 0 if every threshold leaves a side with fewer than leafLeast samples.
 func split(x [][]float64, y []float64, samples []int, feature int, mean float64) (gain, threshold float64) {
 	order := slices.Clone(samples)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a][feature], x[b][feature]) })
@@ -89,6 +100,7 @@ func split(x [][]float64, y []float64, samples []int, feature int, mean float64)
 	return gain, threshold
 }
 
+// shuffled is a random permutation of 0 … n−1 (Fisher and Yates, from the inside out).
 func shuffled(n int, stream *rng.Stream) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -153,12 +165,17 @@ func tamed(y []float64) []float64 {
 	return out
 }
 
+// importances grows the forest over the rows x, of which column 0 is the rung and column i+1 parameter i, and
+// returns the importances and the share of the variance that is explained: the mean over the trees of 1 −
+// Σ(ŷ−y)²/Σ(y−ȳ)² on left-out trials. If that is not positive it returns nil and 0. Tree n draws from a stream of
+// its own, so that the result is a function of the trials and the seed.
 func importances(spec *Spec, x [][]float64, y []float64) ([]Importance, float64) {
 	features := len(x[0])
 	losses := make([][]float64, features) // increase of the error by permutation, of each tree
 	explained, counted := 0.0, 0
 	for n := range uint32(trees) {
 		stream := rng.New(spec.Seed, rng.Search).At(uint64(n), 0, 4)
+		// The bootstrap sample, and the trials that are not in it.
 		inside, used := make([]int, len(x)), make([]bool, len(x))
 		for i := range inside {
 			inside[i] = stream.IntN(len(x))
@@ -173,6 +190,7 @@ func importances(spec *Spec, x [][]float64, y []float64) ([]Importance, float64)
 		if len(outside) < 2 {
 			continue
 		}
+		// Without permutation: the error on the left-out trials, beside their variance.
 		t := grow(x, y, inside, deepest, &stream)
 		mean, variance, fault := 0.0, 0.0, 0.0
 		for _, i := range outside {
@@ -188,6 +206,8 @@ func importances(spec *Spec, x [][]float64, y []float64) ([]Importance, float64)
 		counted++
 		explained += 1 - fault/variance
 		for f := range features {
+			// The values of one feature are exchanged among the left-out trials, and its effect on the prediction
+			// is lost.
 			order := shuffled(len(outside), &stream)
 			worse := 0.0
 			for k, i := range outside {

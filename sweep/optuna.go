@@ -30,9 +30,10 @@ const (
 	optunaWaiting  = 4
 )
 
-// WriteOptuna writes the sweep as a journal of Optuna, which optuna-dashboard and optuna.storages.JournalStorage open.
-// Trials are numbered from 0 there. A study of one metric has the values at the rungs as intermediate values. Optuna
-// has no confirmations: these are trials with the user attribute confirms.
+// WriteOptuna writes the sweep as a journal of Optuna, which optuna-dashboard and optuna.storages.JournalStorage
+// open. Trials are numbered from 0 there. A study of one metric has the values at the rungs as intermediate
+// values. Optuna has no confirmations: these are trials with the user attribute confirms. Nor has it interrupted
+// trials: they are waiting. The first error of w is returned.
 func (s *State) WriteOptuna(w io.Writer, name string) error {
 	o := &optunaWriter{w: json.NewEncoder(w), state: s}
 	directions := make([]int, len(s.Spec.Metrics))
@@ -54,12 +55,14 @@ func (s *State) WriteOptuna(w io.Writer, name string) error {
 	return o.err
 }
 
+// optunaWriter writes operations, one JSON object on a line. After an error it writes nothing more.
 type optunaWriter struct {
 	w     *json.Encoder
 	state *State
 	err   error
 }
 
+// put writes an operation with the name of the worker that it is by, which Optuna wants of each.
 func (o *optunaWriter) put(op map[string]any) {
 	op["worker_id"] = "switchyard"
 	if o.err == nil {
@@ -67,6 +70,8 @@ func (o *optunaWriter) put(op map[string]any) {
 	}
 }
 
+// trial writes the operations that make trial t, from the state running to where it stands: its parameters, the
+// values at its rungs, and its end.
 func (o *optunaWriter) trial(id int, t *Trial) {
 	s := o.state
 	began := s.Began
@@ -87,6 +92,7 @@ func (o *optunaWriter) trial(id int, t *Trial) {
 			})
 		}
 	}
+	// Optuna takes intermediate values of studies with one objective alone.
 	if len(s.Spec.Metrics) == 1 {
 		for n := 1; n <= t.Reached(); n++ {
 			v := s.Spec.Replicates.Aggregate.of(t.Values(s.Spec.Metrics[0].Name, n), s.Spec.Metrics[0].Goal)
@@ -128,6 +134,7 @@ func (o *optunaWriter) end(id int, t *Trial) {
 	o.put(op)
 }
 
+// values are the metrics of a trial at its last rung, in the order of the spec.
 func (o *optunaWriter) values(t *Trial) []float64 {
 	var list []float64
 	for _, m := range o.state.Spec.Metrics {

@@ -6,10 +6,12 @@ import (
 	"slices"
 )
 
-// A score is what the metrics of a trial are worth, one number each; smaller is better. A trial that failed has none.
+// A score is what the metrics of a trial are worth, one number each; smaller is better, whatever the goal of the
+// metric. A trial that failed has none: it is nil, and worse than any other.
 type score []float64
 
-// dominates reports whether a is nowhere worse than b, and better somewhere.
+// dominates reports whether a is nowhere worse than b, and better somewhere. Both have the same metrics. Equal
+// scores do not dominate each other.
 func (a score) dominates(b score) bool {
 	better := false
 	for i := range a {
@@ -21,8 +23,8 @@ func (a score) dominates(b score) bool {
 	return better
 }
 
-// fronts returns the number of the front of each score: front 0 is dominated by nobody, front k by some of front k−1.
-// Scores without values are in the last front.
+// fronts returns the number of the front of each score: front 0 is dominated by nobody, front k by some of front
+// k−1. Scores without values are in the last front. With n scores of m metrics a front takes O(n²·m).
 func fronts(scores []score) []int {
 	front := make([]int, len(scores))
 	left := 0
@@ -33,6 +35,7 @@ func fronts(scores []score) []int {
 	}
 	for k := 0; left > 0; k++ {
 		var here []int
+		// The scores that nobody dominates among those that are left form the next front. There is always one.
 		open := indices(scores, front)
 		for _, i := range open {
 			s := scores[i]
@@ -68,8 +71,12 @@ func indices(scores []score, front []int) []int {
 	return list
 }
 
-// crowding is the distance of each score to its neighbours in the same front (Deb et al. 2002); the ends of a front are
-// infinitely far.
+// crowding is the distance of each score to its neighbours in the same front (Deb et al. 2002): the sum over the
+// metrics of
+//
+//	(value of the next − value of the one before) / (largest − smallest of the front)
+//
+// The ends of a front are infinitely far, so that they come first. Scores without values have the distance 0.
 func crowding(scores []score, front []int) []float64 {
 	distance := make([]float64, len(scores))
 	groups := map[int][]int{}
@@ -109,6 +116,7 @@ func rank(scores []score) []int {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		switch {
+		// Scores without values come last, and keep their order among themselves.
 		case len(scores[a]) == 0 || len(scores[b]) == 0:
 			return cmp.Compare(len(scores[b]), len(scores[a]))
 		case one:

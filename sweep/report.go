@@ -11,20 +11,20 @@ type Report struct {
 	Name        string            `json:"name"`
 	Method      Method            `json:"method"`
 	Metrics     []Metric          `json:"metrics"`
-	Parameters  []ReportParameter `json:"parameters"`
+	Parameters  []ReportParameter `json:"parameters"` // in the order of the spec
 	Stop        Stop              `json:"stop"`
 	Timed       bool              `json:"timed"` // the result depends on timing
 	Cap         int               `json:"run_cap"`
 	Replicates  Replicates        `json:"replicates"`
 	State       string            `json:"state"` // running, paused, stopped or done
 	Began       time.Time         `json:"began"`
-	Updated     time.Time         `json:"updated"`
-	CoreSeconds float64           `json:"core_seconds"`
-	Trials      []ReportTrial     `json:"trials"`
-	Best        []int             `json:"best"`
-	Confirmed   bool              `json:"confirmed"`
-	Importance  []ReportImportant `json:"importance"` // one for each metric
-	Notes       []string          `json:"notes"`
+	Updated     time.Time         `json:"updated"`       // time of the last record
+	CoreSeconds float64           `json:"core_seconds"`  // of all trials
+	Trials      []ReportTrial     `json:"trials"`        // in the order of their numbers
+	Best        []int             `json:"best"`          // the best trials: one, or the Pareto front
+	Confirmed   bool              `json:"confirmed"`     // Best are confirmations, by runs with fresh seeds
+	Importance  []ReportImportant `json:"importance"`    // one for each metric
+	Notes       []string          `json:"notes"`         // whole sentences for the reader
 	Live        bool              `json:"live"`          // a process leads the sweep
 	RunPath     string            `json:"run,omitempty"` // beginning of the address of a run
 }
@@ -43,11 +43,11 @@ type ReportParameter struct {
 type ReportTrial struct {
 	ID       int               `json:"trial"`
 	Cohort   int               `json:"cohort"`
-	Confirms int               `json:"confirms,omitempty"`
+	Confirms int               `json:"confirms,omitempty"` // the trial that this one confirms; 0: none
 	State    Status            `json:"state"`
-	Rung     int               `json:"rung"`  // rungs that it has reached
-	First    int               `json:"first"` // rung at which it was judged first
-	Update   uint64            `json:"update"`
+	Rung     int               `json:"rung"`   // rungs that it has reached
+	First    int               `json:"first"`  // rung at which it was judged first
+	Update   uint64            `json:"update"` // at the rung that all its runs have reached
 	Settings map[string]string `json:"settings"`
 	// Values are the metrics at the last rung, estimated from the runs; nil: there are none yet.
 	Values []Estimate `json:"values"`
@@ -60,7 +60,7 @@ type ReportTrial struct {
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// Point is the value of the first metric at an update.
+// Point is the value of the first metric at an update, as the spec puts the runs together.
 type Point struct {
 	Update uint64  `json:"update"`
 	Value  float64 `json:"value"`
@@ -73,7 +73,8 @@ type ReportImportant struct {
 	Keys      []Importance `json:"keys"`
 }
 
-// Report makes the report of a sweep. run names the run of a replicate of a trial, both from 1.
+// Report makes the report of a sweep. run names the run of a replicate of a trial, both from 1. Live and RunPath
+// are left to the caller.
 func (s *State) Report(name string, run func(trial, replicate, replicates int) string) *Report {
 	r := &Report{
 		Name: name, Method: s.Spec.Method, Metrics: s.Spec.Metrics, Stop: s.Spec.Stop, Timed: s.Spec.Stop.Type.Timed(),
@@ -121,7 +122,8 @@ func (s *State) Word() string {
 // ErrFruitless is returned for a sweep that has ended without a result: every trial failed or diverged.
 var ErrFruitless = errors.New("no trial of the sweep has a result")
 
-// Fruitless returns ErrFruitless if that is so.
+// Fruitless returns ErrFruitless, with the number of failures and the first reason, if the sweep is done and
+// every trial failed or diverged; otherwise nil.
 func (s *State) Fruitless() error {
 	count, first := map[Status]int{}, ""
 	for _, t := range s.Trials {
@@ -154,7 +156,7 @@ func (s *State) notes() []string {
 	return list
 }
 
-// axis describes a parameter. A normal one has the range of the values that were tried.
+// axis describes a parameter. A normal one has no range: Min and Max are 0.
 func (s *State) axis(p *Parameter) ReportParameter {
 	a := ReportParameter{Key: p.Key, Text: p.String(), Log: p.Logarithmic(), Min: p.Min, Max: p.Max}
 	if p.Distribution == Categorical {
@@ -163,12 +165,15 @@ func (s *State) axis(p *Parameter) ReportParameter {
 	return a
 }
 
+// reportTrial is the row of a trial, with its metrics at the last rung that all runs have reached and the curve
+// of the first metric up to there.
 func (s *State) reportTrial(t *Trial, run func(trial, replicate, replicates int) string) ReportTrial {
 	row := ReportTrial{
 		ID: t.ID, Cohort: t.Cohort, Confirms: t.Of, State: t.Status, Rung: t.First + t.Reached(), First: t.First,
 		Update:   t.Step(),
 		Settings: map[string]string{}, Seconds: t.Seconds(), Seeds: t.Seeds, Reason: t.Reason,
 	}
+	// Before its first rung it has reached none, also where that is not the lowest.
 	if t.Reached() == 0 {
 		row.Rung = 0
 	}

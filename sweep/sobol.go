@@ -2,7 +2,7 @@ package sweep
 
 import "math/bits"
 
-// maxSobol is the largest number of dimensions of a Sobol point.
+// maxSobol is the largest number of dimensions of a Sobol point: van der Corput's, and those of the table.
 const maxSobol = 1 + len(joeKuo)
 
 // joeKuo are the primitive polynomials and initial direction numbers of dimensions 2, 3, … of Joe and Kuo (2008),
@@ -45,7 +45,7 @@ var joeKuo = [...]struct {
 	{42, []uint32{1, 3, 7, 3, 13, 59, 17}},
 }
 
-// sobolBits is the number of binary digits of a coordinate.
+// sobolBits is the number of binary digits of a coordinate: a word w stands for w/2³².
 const sobolBits = 32
 
 // directions are the direction numbers of a dimension, from 0: v_k = m_k·2^(32−k), where with the coefficients a of the
@@ -75,7 +75,13 @@ func directions(dimension int) [sobolBits]uint32 {
 	return v
 }
 
-// sobol is coordinate dimension of point index of the sequence in Gray code order, before the shift.
+// sobol is coordinate dimension of point index of the sequence, before the shift: the exclusive or of the
+// direction numbers v_k at the ones of the Gray code of index,
+//
+//	x = ⊕ v_k over the bits k of index ⊕ ⌊index/2⌋
+//
+// It takes the low 32 bits of the Gray code; dimension is below maxSobol. The direction numbers are computed
+// again for each call, which is cheap beside a trial.
 func sobol(index uint64, dimension int) uint32 {
 	v := directions(dimension)
 	x := uint32(0)

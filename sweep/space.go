@@ -36,16 +36,18 @@ func Distributions() []Distribution {
 	}
 }
 
-// Parameter is a key whose value is searched.
+// Parameter is a key whose value is searched. Which fields it has depends on the distribution; the others are 0.
+// The methods see a parameter as a coordinate in [0,1), uniform under its distribution: At and Coordinate
+// translate.
 type Parameter struct {
 	Key          string       `json:"key"`
 	Distribution Distribution `json:"distribution"`
-	Min          float64      `json:"min,omitempty"`
+	Min          float64      `json:"min,omitempty"` // the values themselves, never their logarithms
 	Max          float64      `json:"max,omitempty"`
-	Mu           float64      `json:"mu,omitempty"`
+	Mu           float64      `json:"mu,omitempty"` // of log-normal laws: of the logarithm
 	Sigma        float64      `json:"sigma,omitempty"`
-	Q            float64      `json:"q,omitempty"`
-	Values       []string     `json:"values,omitempty"`
+	Q            float64      `json:"q,omitempty"`       // distance between two values
+	Values       []string     `json:"values,omitempty"`  // of a choice, as they are written in a configuration
 	Weights      []float64    `json:"weights,omitempty"` // of the values; nil: equal
 	// When are the conditions under which the parameter exists; each names a parameter before this one, or a fixed key.
 	When []Condition `json:"when,omitempty"`
@@ -87,7 +89,8 @@ func (s Settings) Arguments() []string {
 	return list
 }
 
-// Exists reports whether the conditions of the parameter hold beside these settings.
+// Exists reports whether the conditions of the parameter hold beside these settings. These have to hold the
+// parameters before it already.
 func (p *Parameter) Exists(s Settings) bool {
 	for _, c := range p.When {
 		value, ok := s.Get(c.Key)
@@ -125,10 +128,12 @@ func (p *Parameter) String() string {
 	return b.String()
 }
 
+// normal reports whether the law is a normal one or made of one: it has a mean and no ends.
 func (p *Parameter) normal() bool {
 	return slices.Contains([]Distribution{Normal, LogNormal, QNormal, QLogNormal}, p.Distribution)
 }
 
+// logarithmic reports whether the range is divided by ratios, so that it has to lie above 0.
 func (p *Parameter) logarithmic() bool {
 	return slices.Contains([]Distribution{LogUniform, InvUniform, IntLog, QLogUniform}, p.Distribution)
 }
@@ -159,6 +164,8 @@ func (p *Parameter) Cells() int {
 // maxCells is the largest number of values that a grid takes of one parameter.
 const maxCells = 1000
 
+// faults is what is wrong with the parameter, whose key is at path in the sweep file. before are the parameters
+// that stand above it, which alone it may have conditions on.
 func (p *Parameter) faults(path string, method Method, before map[string]*Parameter) []Fault {
 	var list []Fault
 	check := func(ok bool, at, hint, format string, args ...any) {
@@ -187,6 +194,7 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 		}
 	}
 	check(!p.stepped() || finite(p.Q) && p.Q > 0, ".q", "e.g. q: 0.5", "multiples of %g", p.Q)
+	// Only a parameter without other faults has cells to count.
 	if method == Grid && len(list) == 0 {
 		n := p.Cells()
 		check(n > 0, "", "list its values, or use random, sobol or tpe", "a grid needs a list of values, and %s has "+
@@ -199,6 +207,7 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 				"%s is %s: the parameter never exists", c.Key, c.Fixed)
 			continue
 		}
+		// A condition on a choice has to name values that it has; of numbers any value may be named.
 		o := before[c.Key]
 		if o == nil {
 			check(false, ".when", "a condition names a parameter above this one, or a key that is fixed", "%s is not known here",
@@ -213,6 +222,8 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 	return list
 }
 
+// categoricalFaults reports values that are missing or written twice, and probabilities that are not those of the
+// values.
 func (p *Parameter) categoricalFaults(check func(ok bool, at, hint, format string, args ...any)) {
 	check(len(p.Values) > 0, ".values", "", "the list of values is empty")
 	for i, v := range p.Values {
@@ -246,7 +257,8 @@ func alike(a, b string) bool {
 // the last bit.
 const digits = 6
 
-// At returns the value at a coordinate in [0,1).
+// At returns the value at a coordinate in [0,1), as the text that a configuration gets; coordinates outside are
+// moved to the nearest end. A greater coordinate has no smaller value, or none that stands before in a choice.
 func (p *Parameter) At(u float64) string {
 	u = min(max(u, 0), math.Nextafter(1, 0))
 	switch p.Distribution {
@@ -255,6 +267,7 @@ func (p *Parameter) At(u float64) string {
 	case IntUniform:
 		return formatInt(p.Min + math.Floor(u*(p.Max-p.Min+1)))
 	case IntLog:
+		// Half a unit beyond both ends, so that these get their share of the range, too.
 		lo, hi := math.Log(p.Min-0.5), math.Log(p.Max+0.5)
 		return formatInt(min(max(math.Round(math.Exp(lo+u*(hi-lo))), p.Min), p.Max))
 	case QUniform:
@@ -266,6 +279,7 @@ func (p *Parameter) At(u float64) string {
 	case QLogUniform:
 		return p.multiple(min(max(p.logAt(u), p.Min), p.Max))
 	}
+	// A normal law has no ends: the coordinate is kept off 0 and 1, at six standard deviations.
 	x := p.Mu + p.Sigma*quantile(min(max(u, 1e-9), 1-1e-9))
 	if p.Distribution == LogNormal || p.Distribution == QLogNormal {
 		x = math.Exp(x)
@@ -276,6 +290,7 @@ func (p *Parameter) At(u float64) string {
 	return strconv.FormatFloat(x, 'g', digits, 64)
 }
 
+// logAt is min·(max/min)^u.
 func (p *Parameter) logAt(u float64) float64 {
 	return math.Exp(math.Log(p.Min) + u*(math.Log(p.Max)-math.Log(p.Min)))
 }

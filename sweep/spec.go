@@ -39,14 +39,15 @@ type Aggregate string
 
 // The aggregates.
 const (
-	Mean   Aggregate = "mean"
-	Median Aggregate = "median"
-	Worst  Aggregate = "worst"
+	Mean   Aggregate = "mean"   // arithmetic
+	Median Aggregate = "median" // of an even number, the mean of the middle two
+	Worst  Aggregate = "worst"  // the greatest of what is minimised, the smallest of what is maximised
 )
 
-// Replicates are runs of the same trial that differ in the value of one key, the seed.
+// Replicates are runs of the same trial that differ in the value of one key, the seed. A trial is worth the
+// aggregate of their metrics, and goes on or ends as a whole.
 type Replicates struct {
-	Key       string    `json:"key"`
+	Key       string    `json:"key"`   // with which the seed is set in a configuration
 	Seeds     []uint64  `json:"seeds"` // at least one
 	Aggregate Aggregate `json:"aggregate"`
 }
@@ -57,11 +58,11 @@ type StopType string
 // The types. ASHA and MedianStop judge a trial when it arrives at a rung, by the trials that were there before it: what
 // they decide depends on timing.
 const (
-	NoStop     StopType = "none"
+	NoStop     StopType = "none"      // every trial trains to its end
 	Halving    StopType = "halving"   // successive halving in cohorts
 	Hyperband  StopType = "hyperband" // cohorts of different size and first rung, in turn
-	ASHA       StopType = "asha"
-	MedianStop StopType = "median"
+	ASHA       StopType = "asha"      // asynchronous halving: the best of eta go on
+	MedianStop StopType = "median"    // those that are no worse than the median go on
 )
 
 // Timed reports whether decisions depend on the order in which results arrive.
@@ -78,18 +79,19 @@ type Stop struct {
 	Grace int `json:"grace,omitempty"`
 }
 
-// Confirm runs the best trials again with fresh seeds when all others are done: the best of many is better than it will
-// be again (the winner's curse).
+// Confirm runs the best trials again with fresh seeds when all others are done: the best of many is better than
+// it will be again (the winner's curse). What is then reported as the best is the best of these.
 type Confirm struct {
 	Top   int `json:"top"`   // trials; 0: none
 	Seeds int `json:"seeds"` // runs of each
 }
 
-// Spec is what a sweep means. Two sweeps with equal specs try the same trials.
+// Spec is what a sweep means. Two sweeps with equal specs try the same trials, unless stopping is timed. It is
+// kept in the first record of the journal and does not change, but for Trials.
 type Spec struct {
 	Base       string      `json:"base"` // identity of the configuration on which the settings are put
 	Method     Method      `json:"method"`
-	Seed       uint64      `json:"seed"`
+	Seed       uint64      `json:"seed"` // of the method; those of the runs are in Replicates
 	Metrics    []Metric    `json:"metrics"`
 	Parameters []Parameter `json:"parameters"` // of List: the keys of the configurations, with all their values
 	List       []Settings  `json:"list,omitempty"`
@@ -112,7 +114,8 @@ type Fault struct {
 	Hint    string // what to do; may be empty
 }
 
-// Faults returns everything that is wrong with a spec; nothing if it can be searched.
+// Faults returns everything that is wrong with a spec; nothing if it can be searched. Whether configurations are
+// valid it does not know: that is up to the Runner.
 func (s *Spec) Faults() []Fault {
 	var list []Fault
 	check := func(ok bool, path, hint, format string, args ...any) {
@@ -150,6 +153,7 @@ func (s *Spec) Faults() []Fault {
 	return list
 }
 
+// stopFaults is the part of Faults about early stopping.
 func (s *Spec) stopFaults(check func(ok bool, path, hint, format string, args ...any)) {
 	t := s.Stop
 	types := []StopType{NoStop, Halving, Hyperband, ASHA, MedianStop}
@@ -168,10 +172,12 @@ func (s *Spec) stopFaults(check func(ok bool, path, hint, format string, args ..
 		"the median of several metrics is not defined")
 }
 
-// Difference is a part of two specs that differs.
+// Difference is a part of two specs that differs. Old or New is empty where the part is missing.
 type Difference struct{ Path, Old, New string }
 
-// Differences lists what two specs mean differently, part by part. The number of trials counts, too.
+// Differences lists what two specs mean differently, part by part: first the parts of old that new has otherwise
+// or not at all, then those that only new has. The number of trials counts, too. Nothing is listed for equal
+// specs.
 func Differences(old, new *Spec) []Difference {
 	a, b := old.lines(), new.lines()
 	var list []Difference

@@ -27,15 +27,18 @@ func (s Status) Final() bool {
 	return slices.Contains([]Status{StatusComplete, StatusPruned, StatusDiverged, StatusFailed}, s)
 }
 
-// Trial is a configuration that is tried.
+// Trial is a configuration that is tried. It waits and runs in turn until it is judged at a rung; then it waits
+// again, or has a final status, which stays.
+//
+// Invariant: each run has the results of at least Passed rungs, and of Passed+1 at most.
 type Trial struct {
-	ID       int
+	ID       int // from 1
 	Cohort   int
 	First    int // rung at which it is judged first
 	Of       int // the trial that it confirms; 0: none
 	Settings Settings
 	Steps    []uint64 // updates at each rung
-	Seeds    []uint64
+	Seeds    []uint64 // of its runs, in order
 	Runs     []Run
 	Status   Status
 	Passed   int    // rungs at which it was judged, and went on; counted from First
@@ -112,7 +115,7 @@ func (t *Trial) Seconds() float64 {
 	return sum
 }
 
-// State is what the records of a journal say.
+// State is what the records of a journal say. It is changed by apply alone, record by record.
 type State struct {
 	Spec      *Spec // nil: the journal is empty
 	Base      *Spec // as the sweep began, before it was extended
@@ -126,7 +129,8 @@ type State struct {
 	done map[int]bool // cohorts all of whose trials are final
 }
 
-// NewState folds records into a state.
+// NewState folds records into a state. It returns ErrJournal, with the number of the record, for one that cannot
+// follow on those before it.
 func NewState(records []Record) (*State, error) {
 	s := &State{Order: Proceed, done: map[int]bool{}}
 	for i, r := range records {
@@ -145,7 +149,8 @@ func (s *State) Trial(id int) *Trial {
 	return s.Trials[id-1]
 }
 
-// apply adds one record to the state.
+// apply adds one record to the state. An error is about a record that contradicts the state, which is undefined
+// then.
 func (s *State) apply(r Record) error {
 	if s.Spec == nil && r.Kind != KindOpen {
 		return fmt.Errorf("%s comes before open", r.Kind)
@@ -178,6 +183,7 @@ func (s *State) apply(r Record) error {
 	return nil
 }
 
+// propose adds the trial of a record.
 func (s *State) propose(r Record) error {
 	if r.Trial != len(s.Trials)+1 {
 		return fmt.Errorf("trial %d follows trial %d", r.Trial, len(s.Trials))
@@ -196,6 +202,7 @@ func (s *State) propose(r Record) error {
 	return nil
 }
 
+// leg notes the beginning or the end of a leg. Its rung has to be the next one of the run.
 func (s *State) leg(r Record) error {
 	t := s.Trial(r.Trial)
 	if t == nil || r.Replicate < 1 || r.Replicate > len(t.Runs) {
@@ -240,6 +247,7 @@ func (t *Trial) refresh() {
 	}
 }
 
+// decide concludes the trials of a decision, and closes their cohorts.
 func (s *State) decide(r Record) error {
 	for _, id := range slices.Concat(r.Kept, r.Pruned) {
 		t := s.Trial(id)
@@ -254,7 +262,8 @@ func (s *State) decide(r Record) error {
 	return nil
 }
 
-// conclude ends a trial at its rung, or lets it go on.
+// conclude ends a trial at its rung, or lets it go on. A run that is lost ends it whatever was decided; one that
+// diverged says more than one that failed.
 func (t *Trial) conclude(kept bool) {
 	for _, r := range t.Runs {
 		switch {
@@ -308,7 +317,7 @@ func (s *State) score(t *Trial, n int) score {
 	return list
 }
 
-// of makes one value of several.
+// of makes one value of several. There is at least one.
 func (a Aggregate) of(values []float64, goal Goal) float64 {
 	values = slices.Clone(values)
 	switch a {

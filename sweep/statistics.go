@@ -13,7 +13,11 @@ type Estimate struct {
 	High float64 `json:"high"`
 }
 
-// NewEstimate returns the estimate from the values of the runs; at least one.
+// NewEstimate returns the estimate from the values of the runs; at least one. With N values y,
+//
+//	Mean = ȳ,  Deviation = √(Σ(y−ȳ)²/(N−1)),  Low, High = ȳ ∓ t·Deviation/√N
+//
+// where t is the 97.5 % quantile of Student's t with N−1 degrees of freedom.
 func NewEstimate(values []float64) Estimate {
 	e := Estimate{N: len(values)}
 	for _, v := range values {
@@ -40,8 +44,12 @@ var students = [...]float64{
 	2.07961, 2.07387, 2.06866, 2.06390, 2.05954, 2.05553, 2.05183, 2.04841, 2.04523, 2.04227,
 }
 
-// student is the 97.5 % quantile of Student's t. Beyond the table it is the Cornish-Fisher expansion, which is right to
-// four digits there.
+// student is the 97.5 % quantile of Student's t with at least one degree of freedom. Beyond the table it is the
+// Cornish-Fisher expansion about the quantile z of the normal law,
+//
+//	t = z + (z³ + z)/4n + (5z⁵ + 16z³ + 3z)/96n²
+//
+// which is right to four digits there.
 func student(freedom int) float64 {
 	if freedom <= len(students) {
 		return students[freedom-1]

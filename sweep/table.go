@@ -7,8 +7,11 @@ import (
 	"strings"
 )
 
-// WriteCSV writes a line for each trial. There are no times and no names of machines: two sweeps of the same spec
-// without a timed stop have equal tables, byte for byte.
+// WriteCSV writes a header and a line for each trial, in the order of their numbers. Metrics have the value at
+// the last rung that all runs have reached, put together as the spec says; where runs repeat, also their mean,
+// standard deviation and the ends of the interval of 95 %. What is not known is empty. The last columns are the
+// seeds and the SHA-256 of the parameters of each run, with spaces between. There are no times and no names of
+// machines: two sweeps of the same spec without a timed stop have equal tables, byte for byte.
 func (s *State) WriteCSV(w io.Writer) error {
 	header := []string{"trial", "cohort", "confirms", "state", "rung", "update"}
 	for i := range s.Spec.Parameters {
@@ -38,6 +41,7 @@ func (s *State) repeats() bool {
 	return len(s.Spec.Replicates.Seeds) > 1 || s.Spec.Confirm.Top > 0 && s.Spec.Confirm.Seeds > 1
 }
 
+// row is the line of a trial, with as many cells as the header.
 func (s *State) row(t *Trial) []string {
 	confirms := ""
 	if t.Of > 0 {

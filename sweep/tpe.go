@@ -7,6 +7,12 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
+// The estimator in short. The results are ranked, and the best of them, ⌈0.1·n⌉ and at most 25, are good. Two
+// densities over the coordinates of all parameters are made of kernels around configurations: l around the good
+// ones, g around the others and those without a result. Candidates are drawn from l, and the one with the largest
+// l/g is tried: among configurations like the good ones, that which is least like the others. With a prior in
+// both, no part of the space is ever excluded.
+
 // Constants of the tree-structured Parzen estimator: Bergstra et al. (2011), with the multivariate kernels and the
 // defaults of Optuna (Watanabe 2023).
 const (
@@ -18,7 +24,7 @@ const (
 	bandwidth  = 0.2 // of a kernel, in units of the range, before the number of results narrows it
 )
 
-// observation is a configuration that was tried.
+// observation is a configuration that was tried; trial is its number, by which it has its age.
 type observation struct {
 	trial    int
 	settings Settings
@@ -30,8 +36,9 @@ type history struct {
 	pending []observation // without a result: they count as bad, so that a cohort spreads out
 }
 
-// parzen draws candidates from the density l of the good configurations and returns the one with the largest l/g, where
-// g is the density of the others.
+// parzen draws candidates from the density l of the good configurations and returns the one with the largest l/g,
+// where g is the density of the others; of equals, the first. known has at least one result. A candidate need not
+// be valid: the caller draws again.
 func (s *Spec) parzen(known history, stream *rng.Stream) Settings {
 	n := len(known.ranked)
 	good := min(int(math.Ceil(goodShare*float64(n))), goodMost)
@@ -48,12 +55,16 @@ func (s *Spec) parzen(known history, stream *rng.Stream) Settings {
 	return best
 }
 
-// mixture is a density over configurations: a kernel around each observation, and the prior as one more.
+// mixture is a density over configurations: a kernel around each observation, and the prior as one more,
+//
+//	p(x) = Σ_k w_k Π_i q_ki(x_i)
+//
+// where the product is over the parameters that exist in x.
 type mixture struct {
 	spec    *Spec
 	kernels []Settings // the last one is nil: the prior
 	weights []float64  // sum 1
-	sigma   float64
+	sigma   float64    // bandwidth of all kernels, in units of the range
 	centres [][]centre // of each kernel, for each parameter
 }
 
@@ -65,7 +76,7 @@ type centre struct {
 	index  int     // of a category
 }
 
-// point is where a value is in the range of a parameter.
+// point is where a value is in the range of a parameter. Its mass is left to the caller.
 func (p *Parameter) point(s Settings) centre {
 	value, ok := s.Get(p.Key)
 	if !ok {
@@ -74,6 +85,11 @@ func (p *Parameter) point(s Settings) centre {
 	return centre{exists: true, u: p.Coordinate(value), index: slices.Index(p.Values, value)}
 }
 
+// mixture makes the density of observations. With n of them in d parameters the bandwidth is
+//
+//	σ = 0.2·n^(−1/(d+4)),  at least 1/min(100, n+2) and at most 1
+//
+// The weights go by age, and the prior weighs as much as a recent observation.
 func (s *Spec) mixture(list []observation) *mixture {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b observation) int { return a.trial - b.trial })
@@ -89,6 +105,7 @@ func (s *Spec) mixture(list []observation) *mixture {
 	for i := range m.weights {
 		m.weights[i] /= sum
 	}
+	// Scott's rule for the exponent; the bound keeps kernels of many results from becoming needles.
 	n := float64(max(len(list), 1))
 	m.sigma = bandwidth * math.Pow(n, -1/float64(len(s.Parameters)+4))
 	m.sigma = min(max(m.sigma, 1/math.Min(100, float64(1+len(m.kernels)))), 1)
@@ -103,7 +120,8 @@ func (s *Spec) mixture(list []observation) *mixture {
 	return m
 }
 
-// ages are the weights of n observations, the oldest first: a ramp, then full weight for the recent ones.
+// ages are the weights of n observations, the oldest first: a ramp from 1/n to 1, then 1 for the last 25, the
+// recent ones.
 func ages(n int) []float64 {
 	w := make([]float64, n)
 	ramp := n - recent
@@ -118,7 +136,9 @@ func ages(n int) []float64 {
 	return w
 }
 
-// draw takes a configuration from the mixture.
+// draw takes a configuration from the mixture: a kernel by its weight, and a value of each parameter that exists
+// from it. Where the kernel lacks the parameter, the value is one of the prior. A parameter takes its number from
+// the stream whether it exists or not.
 func (m *mixture) draw(stream *rng.Stream) Settings {
 	u, k := stream.Float64(), 0
 	for k < len(m.weights)-1 && u >= m.weights[k] {
@@ -140,7 +160,8 @@ func (m *mixture) draw(stream *rng.Stream) Settings {
 	return list
 }
 
-// within is the coordinate that a kernel around a value has at the share u of its mass.
+// within is the coordinate that a kernel around a value has at the share u of its mass: the inverse of its
+// distribution function, for a choice the middle of a value.
 func (m *mixture) within(p *Parameter, k *centre, u float64) float64 {
 	if p.Distribution == Categorical {
 		for i := range p.Values {
@@ -155,8 +176,10 @@ func (m *mixture) within(p *Parameter, k *centre, u float64) float64 {
 	return min(max(k.u+m.sigma*quantile(lo+u*(hi-lo)), 0), 1)
 }
 
-// category is the probability of a value in a kernel around another one: of the weight 1 + 1/kernels, 1/kernels is
-// shared out over all values.
+// category is the probability of value i in a kernel around value k. With K values of prior probability π_i and s
+// = 1/kernels,
+//
+//	q_i = (s·K·π_i + [i = k]) / (1 + s·K)
 func (m *mixture) category(p *Parameter, k, i int) float64 {
 	spread := 1 / float64(len(m.kernels))
 	prior := 1 / float64(len(p.Values))
@@ -194,6 +217,7 @@ func (m *mixture) logDensity(c Settings) float64 {
 		}
 		most = max(most, logs[k])
 	}
+	// The greatest is taken out, so that no exponential underflows to a sum of 0.
 	sum := 0.0
 	for _, l := range logs {
 		sum += math.Exp(l - most)

@@ -10,7 +10,8 @@ type Work struct {
 }
 
 // Work counts what the spec asks for. With a timed type of stopping it assumes that as many trials go on as with
-// halving, or half of them at each rung for MedianStop.
+// halving, or half of them at each rung for MedianStop. No trial is assumed to fail. The spec has to be without
+// faults.
 func (s *Spec) Work() Work {
 	w := Work{}
 	seeds := len(s.Replicates.Seeds)
@@ -24,6 +25,7 @@ func (s *Spec) Work() Work {
 		size = min(size, s.Trials-w.Trials)
 		w.Trials += size
 		w.Runs += size * seeds
+		// n trials train from one rung to the next, and fewer beyond it.
 		n, from := size, uint64(0)
 		for r := first; r <= last; r++ {
 			w.Updates += float64(n*seeds) * float64(rungs[r]-from)
@@ -42,6 +44,7 @@ func (s *Spec) Work() Work {
 		}
 	}
 	w.Most = float64(w.Runs) * float64(rungs[last])
+	// Confirmations train to the end, each with fresh seeds.
 	top := min(s.Confirm.Top, w.Trials) * s.Confirm.Seeds
 	w.Runs += top
 	w.Whole += top
@@ -50,7 +53,8 @@ func (s *Spec) Work() Work {
 	return w
 }
 
-// Sample draws configurations, as the method would without any result. They are valid, and at most n.
+// Sample draws configurations, as the method would without any result. They are valid, and at most n. There are
+// fewer if the space is exhausted before.
 func (s *Spec) Sample(n int, valid func(Settings) error) []Settings {
 	draws := proposer{s, valid}
 	var list []Settings

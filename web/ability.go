@@ -12,19 +12,20 @@ type Checkpointer interface {
 	Checkpoint(name string) error
 }
 
-// Resumer is a Source that can go on with a run that has ended before its last step.
+// Resumer is a Source that can go on with a run that has ended before its last step. Resume returns ErrRunning for a
+// run that is under way, and ErrNotRunning for one that cannot go on.
 type Resumer interface {
 	Resume(name string) error
 }
 
 // ModelFunc computes what the page shows of the model of a run, from its best checkpoint. The error for a run that has
-// none yet matches fs.ErrNotExist.
+// none yet matches fs.ErrNotExist. The result is encoded as JSON. Calls follow each other.
 type ModelFunc func(ctx context.Context, name string) (any, error)
 
 // ErrRunning is returned by Resumer.Resume for a run that is under way.
 var ErrRunning = errors.New("web: run is running")
 
-// about is what the server can do.
+// about is the answer of /api/about: what the server can do. The page shows no button for the rest.
 type about struct {
 	Version       string `json:"version"`
 	CanStop       bool   `json:"can_stop"`
@@ -34,6 +35,7 @@ type about struct {
 	CanEdit       bool   `json:"can_edit"`
 }
 
+// about answers with the abilities. What changes runs needs a source that can do it, and a token.
 func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 	_, checkpoints := s.config.Source.(Checkpointer)
 	_, resumes := s.config.Source.(Resumer)
@@ -45,7 +47,8 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// acts asks a run for something. It needs a token; without one, any program on this machine could.
+// acts asks a run for something, and answers 202: the run does it later. It needs a token; without one, any program
+// on this machine could.
 func (s *Server) acts(what string, do func(name string) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.mayChange(w) {
@@ -61,7 +64,8 @@ func (s *Server) acts(what string, do func(name string) error) http.HandlerFunc 
 	}
 }
 
-// mayChange reports whether runs can be changed. If they cannot, it sends the answer.
+// mayChange reports whether runs can be changed. If they cannot, it sends the answer. Whoever has come so far has
+// the token, if there is one.
 func (s *Server) mayChange(w http.ResponseWriter) bool {
 	if s.guard.Open() {
 		writeError(w, http.StatusForbidden, "runs can be changed from the page only where a token is set (--web-token-file)")
@@ -70,6 +74,7 @@ func (s *Server) mayChange(w http.ResponseWriter) bool {
 	return true
 }
 
+// checkpointRun asks for a checkpoint; ErrReadOnly if the source cannot.
 func (s *Server) checkpointRun(name string) error {
 	if source, ok := s.config.Source.(Checkpointer); ok {
 		return source.Checkpoint(name)
@@ -77,6 +82,7 @@ func (s *Server) checkpointRun(name string) error {
 	return ErrReadOnly
 }
 
+// resumeRun lets a run go on; ErrReadOnly if the source cannot.
 func (s *Server) resumeRun(name string) error {
 	if source, ok := s.config.Source.(Resumer); ok {
 		return source.Resume(name)
@@ -85,6 +91,7 @@ func (s *Server) resumeRun(name string) error {
 }
 
 // model answers with what the page shows of a model. One is computed at a time: whoever leads runs has other work.
+// The others wait until it is their turn or their client has gone.
 func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {

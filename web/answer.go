@@ -12,12 +12,14 @@ import (
 
 // The writers below ignore errors: they mean that the client is gone, and nobody is left to inform.
 
+// writeText answers with a line of text.
 func writeText(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
+// writeError answers with {"error": text}. The text is for people and says nothing of the inside of the server.
 func writeError(w http.ResponseWriter, status int, text string) {
 	writeStatus(w, status, map[string]string{"error": text})
 }
@@ -32,8 +34,8 @@ func writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	writeFresh(w, r, "application/json", append(data, '\n'))
 }
 
-// writeFresh answers with a text under its hash as ETag, which lets a client that has it keep it. It is compressed if
-// the client takes that.
+// writeFresh answers with a text under its hash as ETag: a client that has it gets 304 and no body. It is compressed
+// if the client takes that and it is long enough. Browsers may keep it, but have to ask each time.
 func writeFresh(w http.ResponseWriter, r *http.Request, media string, data []byte) {
 	h, sum := w.Header(), sha256.Sum256(data)
 	tag := `W/"` + hex.EncodeToString(sum[:12]) + `"`
@@ -69,6 +71,7 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
+// writeStatus answers with a value as JSON, which nobody keeps.
 func writeStatus(w http.ResponseWriter, status int, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Detail is a run with everything that the page shows except metrics.
+// Detail is a run with everything that the page shows except metrics. It is the answer of /api/runs/NAME.
 type Detail struct {
 	Summary
 	Config  string   `json:"config"`  // YAML
@@ -41,7 +41,8 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request) (Run, bool) {
 	return run, true
 }
 
-// fail answers with the part of an error that the client may know; the log has all of it.
+// fail answers with the part of an error that the client may know; the log has all of it. Only errors that the
+// client cannot have caused are logged.
 func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	switch {
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrName), errors.Is(err, fs.ErrNotExist):
@@ -58,6 +59,7 @@ func (s *Server) fail(w http.ResponseWriter, what, run string, err error) {
 	}
 }
 
+// list answers with all runs, the last started first.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	all, err := s.overview()
 	if err != nil {
@@ -67,6 +69,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, all)
 }
 
+// overview reads all runs, with their latest metrics. What is remembered of runs that are gone is forgotten.
 func (s *Server) overview() (overview, error) {
 	list, err := s.config.Source.Runs()
 	if err != nil {
@@ -83,12 +86,13 @@ func (s *Server) overview() (overview, error) {
 	return all, nil
 }
 
-// canStop reports whether the page can stop runs.
+// canStop reports whether the page can stop runs: there is a token, and somebody here leads runs.
 func (s *Server) canStop() bool {
 	_, only := s.config.Source.(Folder)
 	return !s.guard.Open() && !only
 }
 
+// show answers with one run, also with one that is damaged.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {
@@ -112,7 +116,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, d)
 }
 
-// pictureType is the media type of a file that is served as a figure.
+// pictureType is the media type of a file that is served as a figure. It is empty for a file that is not served.
 func pictureType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".png":
@@ -123,7 +127,8 @@ func pictureType(name string) string {
 	return ""
 }
 
-// figure serves a file of the figures of a run. os.Root keeps every path, and every link in it, below that folder.
+// figure serves a file of the figures of a run. os.Root keeps every path, and every link in it, below that folder. A
+// figure may hold no script: the policy lets an SVG style itself and load nothing.
 func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {
@@ -148,7 +153,8 @@ func (s *Server) figure(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// openBelow opens a file below a folder.
+// openBelow opens a file below a folder. The caller closes it. No link leads out of the folder, and the file may be
+// no regular one.
 func openBelow(folder, name string) (*os.File, fs.FileInfo, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {

@@ -9,8 +9,11 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// digest is all of the metrics of a run, thinned out to a number of points. It is kept, and reads only what is new: the
-// charts of a long run are there at once.
+// digest is all of the metrics of a run, thinned out to a number of points. It is kept, and reads only what is new:
+// the charts of a long run are there at once.
+//
+// Each point stands for points.width updates. When there are more than twice as many points as wanted, the width
+// doubles and neighbours are merged, so a digest has between most and twice as many points however long the run is.
 type digest struct {
 	dir, name string
 	most      int // points; when there are twice as many, each two become one
@@ -22,16 +25,18 @@ type digest struct {
 	used   time.Time
 }
 
+// Limits of digests. An outline is a digest with few points, for the curves of many runs in one picture.
 const (
-	digestBatch   = 20000
-	maxWarm       = 8 // runs that are read before anybody asks
-	digestPoints  = 4096
-	maxDigests    = 24 // each takes about 3 MB
-	outlinePoints = 150
-	maxOutlines   = 500 // each takes about 100 KB
+	digestBatch   = 20000 // rows that are read before the context is looked at
+	maxWarm       = 8     // runs that are read before anybody asks
+	digestPoints  = 4096  // of a whole run
+	maxDigests    = 24    // each takes about 3 MB
+	outlinePoints = 150   // of an outline, and of each curve among others
+	maxOutlines   = 500   // each takes about 100 KB
 )
 
-// shelf holds digests of the same detail. Those that nobody asked for the longest time make room.
+// shelf holds digests of the same detail, at most max. Those that nobody asked for the longest time make room. Its
+// lock is held for moments only; a digest that is being read has a lock of its own.
 type shelf struct {
 	dir         string
 	points, max int
@@ -40,11 +45,13 @@ type shelf struct {
 	digests map[string]*digest
 }
 
+// newShelf returns an empty shelf for the runs in a folder.
 func newShelf(dir string, points, limit int) *shelf {
 	return &shelf{dir: dir, points: points, max: limit, digests: map[string]*digest{}}
 }
 
-// digest returns the digest of a run.
+// digest returns the digest of a run. It may not have been read yet: see update. One that has made room is still
+// good for those who have it.
 func (s *shelf) digest(name string) *digest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +81,7 @@ func (s *shelf) keep(known map[string]bool) {
 }
 
 // update reads what is new. The caller holds the lock. A run that went back, or was begun anew under its name, is read
-// from its beginning.
+// from its beginning. If ctx ends, what was read stays, and the next call goes on there.
 func (d *digest) update(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if d.tail == nil {
@@ -98,6 +105,7 @@ func (d *digest) update(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// add takes a row in, and doubles the width of the points if there are too many.
 func (d *digest) add(r *store.Row) {
 	d.points.add(r)
 	d.last = max(d.last, r.Step)
@@ -108,7 +116,8 @@ func (d *digest) add(r *store.Row) {
 	}
 }
 
-// warm reads the latest runs ahead of whoever looks at them first.
+// warm reads the latest runs ahead of whoever looks at them first. It is called once, in the background, and ends
+// with ctx.
 func (s *Server) warm(ctx context.Context) {
 	list, err := s.config.Source.Runs()
 	if err != nil {

@@ -33,7 +33,8 @@ func (f Folder) Label(name string, l store.Labels) error { return store.SetLabel
 // maxEdit is the most bytes of a request that changes a run.
 const maxEdit = 64 << 10
 
-// edits changes a run by what the body of the request says, a value of type B. It needs a token.
+// edits changes a run by what the body of the request says, a value of type B in JSON. It needs a token. It answers
+// 200 when the change is on the disk.
 func edits[B any](s *Server, what string, do func(e Editor, name string, body B) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		editor, able := s.config.Source.(Editor)
@@ -59,7 +60,8 @@ func edits[B any](s *Server, what string, do func(e Editor, name string, body B)
 	}
 }
 
-// refused answers with why a run was not changed.
+// refused answers with why a run was not changed. 409 asks the client to do something about the run first, 400 about
+// the request.
 func (s *Server) refused(w http.ResponseWriter, what, name string, err error) {
 	switch {
 	case errors.Is(err, store.ErrHeld):
@@ -78,6 +80,7 @@ type target struct {
 	To string `json:"to"`
 }
 
+// renameRun, removeRun and labelRun are the changes that edits makes.
 func renameRun(e Editor, name string, t target) error { return e.Rename(name, t.To) }
 
 func removeRun(e Editor, name string, _ struct{}) error { return e.Remove(name) }

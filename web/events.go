@@ -21,14 +21,14 @@ const (
 	eventRecords = 200 // records per event
 )
 
-// stream is a client of server-sent events.
+// stream is a client of server-sent events. One goroutine writes to it.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	sent    time.Time
+	sent    time.Time // when something was last sent
 }
 
-// send writes one event; with an empty id, the client keeps the last one.
+// send writes one event; with an empty id, the client keeps the last one. The data must be one line.
 func (c *stream) send(event, id string, data []byte) error {
 	var b bytes.Buffer
 	if id != "" {
@@ -38,6 +38,7 @@ func (c *stream) send(event, id string, data []byte) error {
 	return c.write(b.Bytes())
 }
 
+// write sends a text at once. It returns an error if the client does not take it in time.
 func (c *stream) write(text []byte) error {
 	if err := c.control.SetWriteDeadline(time.Now().Add(eventTimeout)); err != nil {
 		return err
@@ -72,7 +73,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pump calls next repeatedly.
+// pump calls next repeatedly. The first call is at once, the others follow at intervals, until next returns an error
+// or ctx ends. A client to whom nothing was sent for long gets a comment.
 func (s *Server) pump(ctx context.Context, c *stream, next func(*stream) error) error {
 	tick := time.NewTicker(s.poll)
 	defer tick.Stop()
@@ -133,7 +135,9 @@ func (s *Server) tableEvents() func(*stream) error {
 	}
 }
 
-// runEvents sends the state of one run when it changes, and its new records.
+// runEvents sends the state of one run when it changes, and its new records. Records begin after Last-Event-ID, or,
+// for a client that has just loaded the metrics, with the next step. If there is no such run, it sends the answer
+// and returns false.
 func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) (func(*stream) error, bool) {
 	run, err := s.config.Source.Run(name)
 	if err != nil {
@@ -174,6 +178,7 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 				return err
 			}
 		}
+		// Only the first look can find a client far behind.
 		limit := maxBacklog
 		if !fresh {
 			limit = 0
@@ -183,8 +188,8 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 	}, true
 }
 
-// sendRecords sends all new records of a tail. If limit is positive and there are more records, it sends a request to
-// reload instead.
+// sendRecords sends all new records of a tail, in events of eventRecords. If limit is positive and there are more
+// records than that, it sends a request to reload instead, and returns errTooFar.
 func sendRecords(c *stream, tail *store.Tail, limit int) error {
 	var all []store.Record
 	for {
@@ -192,6 +197,7 @@ func sendRecords(c *stream, tail *store.Tail, limit int) error {
 		if err != nil {
 			return err
 		}
+		// What was not sent yet is void, too.
 		if back {
 			all = nil
 			data := fmt.Appendf(nil, `{"step":%d}`, tail.Position().Step)
@@ -210,6 +216,7 @@ func sendRecords(c *stream, tail *store.Tail, limit int) error {
 			}
 			all = nil
 		}
+		// Fewer than asked for: the tail has come to the end.
 		if len(records) < eventRecords {
 			return nil
 		}
@@ -219,6 +226,7 @@ func sendRecords(c *stream, tail *store.Tail, limit int) error {
 // errTooFar ends the events of a client that has to load the metrics again.
 var errTooFar = errors.New("web: the client is too far behind")
 
+// sendBatch sends records as one event, whose id is the position behind them; none for no records.
 func sendBatch(c *stream, records []store.Record, at store.Position) error {
 	if len(records) == 0 {
 		return nil

@@ -28,7 +28,8 @@ const csvFile = "metrics.csv"
 // offered are the files in the folder of a run that can be downloaded; those in tables and figures, too.
 var offered = []string{"config.yaml", "overrides.txt", "run.json", "metrics.jsonl", "log.jsonl"}
 
-// filesOf lists the files of a run.
+// filesOf lists the files of a run that can be downloaded: tables, figures, the metrics as a table, and those of its
+// folder. What is not there, or no regular file, is left out.
 func (s *Server) filesOf(run string) []File {
 	folder := filepath.Join(s.config.Dir, run)
 	files := []File{}
@@ -53,7 +54,8 @@ func (s *Server) filesOf(run string) []File {
 	return files
 }
 
-// file serves a file of a run. os.Root keeps every path, and every link in it, below the folder of the run.
+// file serves a file of a run as a download, which no browser opens in the place of the page. os.Root keeps every
+// path, and every link in it, below the folder of the run.
 func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {
@@ -86,7 +88,7 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", info.ModTime(), file)
 }
 
-// metricsCSV sends all metrics as one table.
+// metricsCSV sends all metrics as one table. It is made while it is sent, so an error on the way ends it early.
 func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string) {
 	if !s.mayRead(r) {
 		return
@@ -100,13 +102,14 @@ func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string)
 	}
 }
 
+// Limits of the log that the page shows: lines of an answer, and bytes of the file that are read for them.
 const (
 	defaultLines = 60
 	maxLines     = 1000
 	tailBytes    = 256 << 10
 )
 
-// logTail answers with the last lines of the log of a run.
+// logTail answers with the last lines of the log of a run. A run without a log has none.
 func (s *Server) logTail(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {
@@ -129,6 +132,7 @@ func (s *Server) logTail(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, map[string][]string{"lines": list[len(list)-min(len(list), int(min(lines, maxLines))):]})
 }
 
+// magnitudes answers with those of a run over its steps.
 func (s *Server) magnitudes(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {
@@ -142,7 +146,8 @@ func (s *Server) magnitudes(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, found)
 }
 
-// lastBytes reads the complete lines at the end of a file.
+// lastBytes reads the complete lines at the end of a file. It reads at most tailBytes; a line that begins before
+// them, and one that is not complete, are left out.
 func lastBytes(path string) ([]byte, error) {
 	f, info, err := store.OpenFile(path)
 	if err != nil {

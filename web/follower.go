@@ -12,11 +12,13 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// follower reads the metrics of a run as they grow. It reads when it is called; it has no goroutine.
+// follower reads the metrics of a run as they grow. It reads when it is called; it has no goroutine. It knows the
+// latest records, and counts since it first saw the run: of a long run it reads the last updates only, so its
+// histogram and its bytes begin there.
 type follower struct {
 	dir     string
 	name    string
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below
 	tail    *store.Tail
 	train   store.Record // the latest
 	check   store.Record // the latest validation
@@ -29,7 +31,7 @@ type follower struct {
 	measured  time.Time // when
 }
 
-// instant is the time at which a step was done.
+// instant is the time at which a step was done, as its record says.
 type instant struct {
 	step uint64
 	time time.Time
@@ -42,7 +44,8 @@ const (
 	sizeEvery  = 15 * time.Second // between two measurements of a folder
 )
 
-// follow returns the follower of a run, after reading the newest metrics.
+// follow returns the follower of a run, after reading the newest metrics. The follower may be returned with an
+// error: then it has what it had before.
 func (s *Server) follow(run Run) (*follower, error) {
 	s.mu.Lock()
 	f := s.followers[run.Name]
@@ -81,6 +84,7 @@ func (s *Server) forget(list []Run) {
 	maps.DeleteFunc(s.facts, func(name string, _ facts) bool { return !known[name] })
 }
 
+// update reads the records that are new.
 func (f *follower) update() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,6 +93,7 @@ func (f *follower) update() error {
 		if err != nil {
 			return err
 		}
+		// The tail stands where the run went on, and reads the steps from there as new ones.
 		if back {
 			if err := f.recall(); err != nil {
 				return err
@@ -104,6 +109,7 @@ func (f *follower) update() error {
 }
 
 // recall reads the latest records of a run that returned to an earlier step, without counting them a second time.
+// Rates begin anew.
 func (f *follower) recall() error {
 	f.recent, f.train, f.check = nil, store.Record{}, store.Record{}
 	tail, err := store.Follow(f.dir, f.name, store.Position{Step: f.tail.Position().Step})
@@ -127,6 +133,7 @@ func (f *follower) latest(r store.Record) {
 	}
 }
 
+// add takes a new record in. The lock is held.
 func (f *follower) add(r store.Record) {
 	f.latest(r)
 	if r.Split != "train" {
@@ -141,6 +148,7 @@ func (f *follower) add(r store.Record) {
 		f.recent = nil // the run returned to an earlier step
 	}
 	f.recent = append(f.recent, instant{r.Step, r.Time})
+	// Two instants are always kept, however far apart they are.
 	old := 0
 	for old < len(f.recent)-2 && r.Time.Sub(f.recent[old+1].time) > rateWindow {
 		old++
@@ -156,7 +164,8 @@ func (f *follower) since(step uint64) uint64 {
 	return 1
 }
 
-// rate is steps per second until now; it falls while no step is done.
+// rate is steps per second over the last rateWindow, until now; it falls while no step is done for a while. 0 if it
+// is not known. The lock is held.
 func (f *follower) rate(now time.Time) float64 {
 	n := len(f.recent)
 	if n < 2 {
@@ -176,7 +185,7 @@ func (f *follower) rate(now time.Time) float64 {
 	return float64(last.step-first.step) / elapsed
 }
 
-// Summary is a row of the table of runs.
+// Summary is a row of the table of runs: what is known of a run without reading all of its metrics.
 type Summary struct {
 	Run
 	Objective *float64 `json:"objective,omitempty"` // of the latest step, if finite
@@ -188,7 +197,8 @@ type Summary struct {
 	Labels store.Labels `json:"labels,omitzero"`
 }
 
-// size measures the folder now and then; that of a run that has ended when it has changed.
+// size measures the folder now and then; that of a run that has ended when it has changed. The lock is held, so a
+// run is measured by one client at a time.
 func (f *follower) size(run Run) int64 {
 	if now := time.Now(); f.measured.IsZero() || now.Sub(f.measured) > sizeEvery &&
 		(run.State == store.Running || run.Updated.After(f.measured)) {
@@ -200,7 +210,7 @@ func (f *follower) size(run Run) int64 {
 	return f.disk
 }
 
-// summarize adds the latest metrics to a run.
+// summarize adds the latest metrics to a run. What cannot be read is left out.
 func (s *Server) summarize(run Run) Summary {
 	sum := Summary{Run: run, Overrides: []string{}}
 	labels, err := store.ReadLabels(s.config.Dir, run.Name)

@@ -10,7 +10,8 @@ import (
 // minToken is the smallest length of a token.
 const minToken = 16
 
-// ReadToken reads a token from a file: one line of at least 16 characters without spaces.
+// ReadToken reads a token from a file: one line of at least 16 characters without spaces. It returns ErrToken for a
+// file without a token that is good enough. White space around it does not count.
 func ReadToken(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -31,7 +32,8 @@ func ReadToken(path string) (string, error) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// harden sets headers of all answers and refuses requests for other hosts and from other origins.
+// harden sets headers of all answers and refuses requests for other hosts and from other origins. Answers are kept
+// by no cache unless they say otherwise.
 func (s *Server) harden(next http.Handler) http.Handler {
 	next = s.guard.SameSite(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,16 +6,18 @@ import "slices"
 // machines.
 var stepBuckets = []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120}
 
-// histogram counts durations between the bounds.
+// histogram counts durations between the bounds. Longer ones are in count and sum alone. It is not safe for
+// concurrent use.
 type histogram struct {
 	counts []uint64 // one for each bound, not cumulative
 	count  uint64
 	sum    float64
 }
 
+// newHistogram returns a histogram without durations.
 func newHistogram() histogram { return histogram{counts: make([]uint64, len(stepBuckets))} }
 
-// observe counts a duration several times.
+// observe counts a duration several times, as that of each update of a round.
 func (h *histogram) observe(seconds float64, times uint64) {
 	if i, _ := slices.BinarySearch(stepBuckets, seconds); i < len(h.counts) {
 		h.counts[i] += times

@@ -18,7 +18,8 @@ var mediaTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// pageFile serves a file of the page; "" is the page itself.
+// pageFile serves a file of the page; "" is the page itself. Files of the page are in the program; any path that is
+// none of them is 404.
 func (s *Server) pageFile(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	if name == "" {

@@ -6,15 +6,16 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// points are metrics thinned out: each point stands for the steps of one bucket, Width of them, and keeps mean, minimum
-// and maximum of their records.
+// points are metrics thinned out: each point stands for the steps of one bucket, width of them from origin on, and
+// keeps mean, minimum and maximum of their records. Points can be folded into those of a larger width: for that,
+// sums and numbers are kept, and no means.
 type points struct {
 	origin, width uint64
 	splits        map[string]*splitPoints
 }
 
 // splitPoints are the points of one split. The lists of its columns may be shorter than step: what follows has no
-// value.
+// value. Points are in the order of their steps; buckets without records have none.
 type splitPoints struct {
 	bucket  []uint64
 	step    []uint64  // the last of each point
@@ -31,10 +32,12 @@ type columnPoints struct {
 	count          []uint32
 }
 
+// newPoints returns points without records. width is at least 1.
 func newPoints(origin, width uint64) *points {
 	return &points{origin: origin, width: width, splits: map[string]*splitPoints{}}
 }
 
+// split returns the points of a split, which it makes if there are none.
 func (p *points) split(name string) *splitPoints {
 	s := p.splits[name]
 	if s == nil {
@@ -44,7 +47,8 @@ func (p *points) split(name string) *splitPoints {
 	return s
 }
 
-// open returns the index of the point for a step. Steps do not decrease.
+// open returns the index of the point for a step. Steps do not decrease. It begins a new point if the step is in
+// another bucket than the last one.
 func (p *points) open(s *splitPoints, step uint64, time float64) int {
 	bucket := (step - min(step, p.origin)) / p.width
 	if n := len(s.bucket); n == 0 || s.bucket[n-1] != bucket {
@@ -55,10 +59,11 @@ func (p *points) open(s *splitPoints, step uint64, time float64) int {
 	return last
 }
 
-// add takes a row in.
+// add takes a row in. Rows must come in the order of their steps. Values that are not finite do not count.
 func (p *points) add(r *store.Row) {
 	s := p.split(r.Split)
 	at := p.open(s, r.Step, float64(r.Time.UnixMilli())/1000)
+	// Rows of one kind share the list of their names, so columns are looked up when it changes only.
 	if len(s.names) != len(r.Names) || len(r.Names) > 0 && &s.names[0] != &r.Names[0] {
 		s.names, s.row = r.Names, s.row[:0]
 		for _, name := range r.Names {
@@ -73,6 +78,7 @@ func (p *points) add(r *store.Row) {
 	}
 }
 
+// column returns the points of a metric, which it makes if there are none.
 func (s *splitPoints) column(name string) *columnPoints {
 	c := s.columns[name]
 	if c == nil {
@@ -106,7 +112,8 @@ func (p *points) longest() int {
 	return n
 }
 
-// fold takes the points of another one in whose steps are between from and to.
+// fold takes the points of another one in whose steps are between from and to. A point counts whole, by the last of
+// its steps.
 func (p *points) fold(o *points, from, to uint64) {
 	for name, other := range o.splits {
 		for i, step := range other.step {
@@ -124,7 +131,8 @@ func (p *points) fold(o *points, from, to uint64) {
 	}
 }
 
-// encode returns the points as the answer has them. A metric without a value in a point is null there.
+// encode returns the points as the answer has them. A metric without a value in a point is null there. Minimum and
+// maximum are left out if a point is one update. The result shares memory with p.
 func (p *points) encode() map[string]*Split {
 	all := map[string]*Split{}
 	for name, s := range p.splits {

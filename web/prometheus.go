@@ -13,7 +13,7 @@ import (
 )
 
 // measures describe the metrics for Prometheus. Metrics with the label run exist for every run that is under way, and
-// for runs that this process has led.
+// for runs that this process has led. Names begin with switchyard_.
 type measures struct {
 	info, ready, runs                                 *prometheus.Desc
 	running, step, steps, objective, loss, norm, rate *prometheus.Desc
@@ -23,6 +23,7 @@ type measures struct {
 	disputes, rollbacks, quarantined, rejections      *prometheus.Desc
 }
 
+// newMeasures describes all metrics, with the text that Prometheus shows.
 func newMeasures() *measures {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("switchyard_"+name, help, labels, nil)
@@ -57,7 +58,8 @@ func newMeasures() *measures {
 	}
 }
 
-// collector reads all values when Prometheus asks.
+// collector reads all values when Prometheus asks. They are those of the followers of the runs, and of their
+// coordinators.
 type collector struct {
 	*measures
 	server *Server
@@ -75,7 +77,8 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector. If the runs cannot be listed, the metrics of runs are an error and the
+// others are there.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	s := sink{out}
 	s.gauge(c.info, 1, c.server.config.Version)
@@ -101,6 +104,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// run sends the metrics of one run.
 func (c collector) run(s sink, run Run) {
 	sum := c.server.summarize(run)
 	s.gauge(c.running, truth(run.State == store.Running), run.Name)
@@ -123,7 +127,8 @@ var system = map[string]bool{
 	"bytes_per_worker": true,
 }
 
-// recorded sends the recorded metrics of a run.
+// recorded sends the recorded metrics of a run. The lock of the follower is held. What is no term of the loss is
+// told apart by name.
 func (c collector) recorded(s sink, run Run, f *follower) {
 	for _, r := range []store.Record{f.train, f.check} {
 		for name, v := range r.Values {
@@ -151,7 +156,8 @@ func (c collector) recorded(s sink, run Run, f *follower) {
 	}
 }
 
-// live sends the metrics that only the process that leads a run knows.
+// live sends the metrics that only the process that leads a run knows. Counters begin with the process, as
+// Prometheus expects.
 func (c collector) live(s sink, run string, l *Live) {
 	states := map[string]int{"preparing": 0, "idle": 0, "computing": 0}
 	for _, w := range l.Workers {
@@ -179,14 +185,17 @@ func (c collector) live(s sink, run string, l *Live) {
 // sink sends metrics to a channel.
 type sink struct{ out chan<- prometheus.Metric }
 
+// gauge sends a value that may rise and fall.
 func (s sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
 	s.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 }
 
+// counter sends a value that rises until the process ends.
 func (s sink) counter(d *prometheus.Desc, v float64, labels ...string) {
 	s.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 }
 
+// truth is 1 for yes and 0 for no.
 func truth(yes bool) float64 {
 	if yes {
 		return 1
@@ -194,7 +203,8 @@ func truth(yes bool) float64 {
 	return 0
 }
 
-// registry contains the metrics of this server and of its process, and no others.
+// registry contains the metrics of this server and of its process, and no others. Each server has its own, so that
+// several may be in one process.
 func (s *Server) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(
@@ -205,6 +215,8 @@ func (s *Server) registry() *prometheus.Registry {
 	return r
 }
 
+// prometheus answers with the metrics in the format of Prometheus, to few clients at a time. One that cannot be
+// collected is left out.
 func (s *Server) prometheus() http.Handler {
 	return promhttp.HandlerFor(s.registry(), promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxReads, ErrorLog: promLog{s},

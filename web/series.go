@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Series are the metrics of a run over a range of steps. If there are more records than points, each point stands for
-// Width steps.
+// Series are the metrics of a run over a range of steps, From to To. If there are more records than points, each
+// point stands for Width steps.
 type Series struct {
 	From     uint64            `json:"from"`
 	To       uint64            `json:"to"`
@@ -36,11 +36,13 @@ type Column struct {
 	High []*float64 `json:"high,omitempty"`
 }
 
+// The number of points of an answer: that of a request that names none, and the largest.
 const (
 	defaultPoints = 1000
 	maxPoints     = 5000
 )
 
+// metrics answers with the metrics of a run: ?from=STEP&to=STEP&points=N.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.find(w, r)
 	if !ok {
@@ -59,10 +61,10 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, series)
 }
 
-// span is the range of steps that is asked for, and the most points of it.
+// span is the range of steps that is asked for, and the most points of it. Both ends belong to it.
 type span struct{ from, to, points uint64 }
 
-// readSpan reads the range of a request. If it is none, it sends the answer.
+// readSpan reads the range of a request. If it is none, it sends the answer. More points than maxPoints are as many.
 func readSpan(w http.ResponseWriter, r *http.Request) (span, bool) {
 	from, err1 := queryNumber(r, "from", 0)
 	to, err2 := queryNumber(r, "to", math.MaxUint64)
@@ -75,7 +77,8 @@ func readSpan(w http.ResponseWriter, r *http.Request) (span, bool) {
 	return span{from, to, min(points, maxPoints)}, true
 }
 
-// mayRead waits for one of the places of requests that read a lot, unless the client is gone.
+// mayRead waits for one of the places of requests that read a lot, unless the client is gone. Whoever gets one gives
+// it back by receiving from reads.
 func (s *Server) mayRead(r *http.Request) bool {
 	select {
 	case s.reads <- struct{}{}:
@@ -89,7 +92,7 @@ func (s *Server) mayRead(r *http.Request) bool {
 const maxCurves = 50
 
 // curves answers with some metrics of several runs: ?run=A&run=B&metric=SPLIT/NAME&points=N, and a range. Runs that are
-// not there are left out.
+// not there are left out. No curve has more than outlinePoints points.
 func (s *Server) curves(w http.ResponseWriter, r *http.Request) {
 	q, ok := readSpan(w, r)
 	if !ok {
@@ -121,7 +124,7 @@ func (s *Server) curves(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, map[string]map[string]*Series{"runs": all})
 }
 
-// only leaves the metrics of a list, as SPLIT/NAME.
+// only leaves the metrics of a list, as SPLIT/NAME. A split that has none of them is left out.
 func (s *Series) only(metrics []string) {
 	for split, points := range s.Splits {
 		maps.DeleteFunc(points.Values, func(name string, _ *Column) bool { return !slices.Contains(metrics, split+"/"+name) })
@@ -131,7 +134,7 @@ func (s *Series) only(metrics []string) {
 	}
 }
 
-// queryNumber reads a number from the query of a request.
+// queryNumber reads a number from the query of a request. missing is its value if it is not there.
 func queryNumber(r *http.Request, name string, missing uint64) (uint64, error) {
 	text := r.URL.Query().Get(name)
 	if text == "" {
@@ -140,7 +143,9 @@ func queryNumber(r *http.Request, name string, missing uint64) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-// series reads the metrics of a run from its digest, or from the file where that has too little detail.
+// series reads the metrics of a run from its digest, or from the file where that has too little detail: if a point
+// of the digest stands for more steps than one of the answer. The digest is brought up to date first, and is locked
+// meanwhile.
 func (s *Server) series(r *http.Request, run Run, q span, from *shelf) (*Series, error) {
 	d := from.digest(run.Name)
 	d.mu.Lock()
@@ -160,7 +165,7 @@ func (s *Server) series(r *http.Request, run Run, q span, from *shelf) (*Series,
 	return &Series{From: first, To: end, Width: width, Position: at.String(), Splits: shown.encode()}, nil
 }
 
-// readRange reads a range of steps from the file, in all its detail.
+// readRange reads a range of steps from the file, in all its detail. It ends early with the request.
 func (s *Server) readRange(r *http.Request, name string, from, to uint64, into *points) error {
 	tail, err := store.Follow(s.config.Dir, name, store.Position{Step: from})
 	if err != nil {

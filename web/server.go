@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/admission"
 )
 
-// Config says what is served.
+// Config says what is served. Source and Dir are needed.
 type Config struct {
 	Source  Source       // the runs to show
 	Sweeps  *Sweeps      // the sweeps to show; nil: none
@@ -25,7 +25,8 @@ type Config struct {
 	Log     hclog.Logger // nil: no log
 }
 
-// Time limits of connections; events have limits of their own.
+// Time limits of connections; events have limits of their own. shutdownTimeout is how long requests in progress may
+// take when the server ends.
 const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
@@ -35,7 +36,8 @@ const (
 	maxHeader       = 16 << 10
 )
 
-// Server is a web server on a listener.
+// Server is a web server on a listener. Each request has a goroutine of its own. Nothing is read from the disk while
+// mu is held, but for the first look at a run.
 type Server struct {
 	config   Config
 	guard    admission.Guard
@@ -50,12 +52,14 @@ type Server struct {
 	whole    *shelf // the metrics of single runs
 	outlines *shelf // of many runs at once
 
+	// mu guards the maps; each follower has a lock of its own.
 	mu        sync.Mutex
 	followers map[string]*follower
 	facts     map[string]facts
 }
 
-// Limits on the work that clients can cause.
+// Limits on the work that clients can cause: open streams of events, requests that read a lot at the same time, and
+// how often a stream looks for changes.
 const (
 	maxStreams   = 64
 	maxReads     = 4
@@ -63,7 +67,8 @@ const (
 )
 
 // Listen listens on the address "host:port"; port 0 takes a free one. An address that other machines can reach needs a
-// token.
+// token. The address is taken at once; requests are answered by Serve. It returns ErrToken if there is none where
+// one is needed.
 func Listen(address string, c Config) (*Server, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -82,6 +87,7 @@ func Listen(address string, c Config) (*Server, error) {
 	return s, nil
 }
 
+// newServer makes a server without a listener, for its handler alone.
 func newServer(c Config) *Server {
 	log := c.Log
 	if log == nil {
@@ -115,7 +121,8 @@ func (s *Server) URL() string {
 // Close frees the address of a server if Serve is not called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Serve answers requests until ctx ends. Then it waits for requests in progress, up to a limit, and returns nil.
+// Serve answers requests until ctx ends. Then it waits for requests in progress, up to a limit, and returns nil. It
+// closes the listener.
 func (s *Server) Serve(ctx context.Context) error {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -150,7 +157,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Handler answers all requests.
+// Handler answers all requests. The page, health and readiness need no token, all else does. What changes something
+// is a POST, and one that a page of another site sends is refused.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	private := func(answer http.HandlerFunc) http.Handler { return s.guard.Private(answer) }
@@ -181,6 +189,7 @@ func (s *Server) Handler() http.Handler {
 	return s.harden(mux)
 }
 
+// ready answers 200 if runs can make progress, and 503 otherwise.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if err := s.config.Source.Ready(); err != nil {
 		s.log.Debug("not ready", "err", err)

@@ -21,7 +21,7 @@ type Source interface {
 	Stop(name string) error
 }
 
-// Keyed is a Source that tells the keys of workers apart.
+// Keyed is a Source that tells the keys of workers apart. The list is shown to people; it has no secrets.
 type Keyed interface {
 	// Keys returns the keys that are banned, or of which messages were dropped.
 	Keys() []Key
@@ -89,7 +89,8 @@ var (
 	ErrToken = errors.New("web: token needed")
 )
 
-// Folder is a Source that reads a folder of runs, which other processes lead.
+// Folder is a Source that reads a folder of runs, which other processes lead. It keeps nothing, so several
+// goroutines may use it.
 type Folder string
 
 var _ Source = Folder("")
@@ -110,7 +111,7 @@ func (f Folder) Runs() ([]Run, error) {
 	return all, nil
 }
 
-// Run implements Source.
+// Run implements Source. It looks for damage, too.
 func (f Folder) Run(name string) (Run, error) {
 	info, err := store.Look(string(f), name)
 	if err != nil {

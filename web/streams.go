@@ -23,7 +23,8 @@ type seat struct {
 	end     context.CancelFunc
 }
 
-// enter takes the client of a request in. The context ends when it has to make room, and after leave.
+// enter takes the client of a request in. The context ends when it has to make room, and after leave. leave has to
+// be called once.
 func (s *streams) enter(r *http.Request) (ctx context.Context, leave func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	own := &seat{admission.Address(r.RemoteAddr), cancel}
@@ -40,6 +41,7 @@ func (s *streams) enter(r *http.Request) (ctx context.Context, leave func()) {
 	}
 }
 
+// remove ends a client and takes it out; one that is out already is only ended. The lock is held.
 func (s *streams) remove(own *seat) {
 	own.end()
 	for i, o := range s.all {

@@ -10,7 +10,8 @@ import (
 	"net/http"
 )
 
-// Sweeps shows sweeps on the page.
+// Sweeps shows sweeps on the page. Its functions are called from many goroutines; what they return is encoded as
+// JSON.
 type Sweeps struct {
 	// List returns a list of what the page shows of each sweep.
 	List func() any
@@ -18,6 +19,7 @@ type Sweeps struct {
 	Show func(name string) (any, error)
 }
 
+// listSweeps answers with all sweeps; without any source of them with an empty list.
 func (s *Server) listSweeps(w http.ResponseWriter, r *http.Request) {
 	if s.config.Sweeps == nil {
 		writeJSON(w, r, []any{})
@@ -26,6 +28,7 @@ func (s *Server) listSweeps(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, s.config.Sweeps.List())
 }
 
+// showSweep answers with the report of one sweep.
 func (s *Server) showSweep(w http.ResponseWriter, r *http.Request) {
 	err := fs.ErrNotExist
 	var report any
@@ -44,7 +47,7 @@ func (s *Server) showSweep(w http.ResponseWriter, r *http.Request) {
 }
 
 // SweepFile is the page of one sweep as a single file that needs no server. Links to runs lead to their folders, in the
-// folder runs beside the file.
+// folder runs beside the file. Styles, scripts and the report are in it.
 func SweepFile(title string, report any) ([]byte, error) {
 	data, err := json.Marshal(report) // <, > and & are escaped: it can stand in a script
 	if err != nil {

@@ -24,12 +24,14 @@ type table struct {
 }
 
 // facts are what the folder of a run says of it beyond run.json. They are read again when its files have changed.
+// They are replaced, never changed, so a copy may be read without the lock.
 type facts struct {
 	settings map[string]any
 	results  map[string]any
 	written  time.Time // the latest of its files
 }
 
+// table answers with all runs by column.
 func (s *Server) table(w http.ResponseWriter, r *http.Request) {
 	list, err := s.config.Source.Runs()
 	if err != nil {
@@ -48,7 +50,7 @@ func (s *Server) table(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, t)
 }
 
-// enter sets row i, of n, of the columns that a run has.
+// enter sets row i, of n, of the columns that a run has. A new column is null for all other runs.
 func enter(columns map[string][]any, i, n int, values map[string]any) {
 	for key, v := range values {
 		if columns[key] == nil {
@@ -58,7 +60,7 @@ func enter(columns map[string][]any, i, n int, values map[string]any) {
 	}
 }
 
-// latestOf are the latest metrics of a run.
+// latestOf are the latest metrics of a run. Those that are not finite become null.
 func (s *Server) latestOf(run Run) map[string]any {
 	f, err := s.follow(run)
 	if err != nil {
@@ -75,10 +77,12 @@ func (s *Server) latestOf(run Run) map[string]any {
 	return all
 }
 
-// factsOf reads the configuration and the measurements of a run unless they are known. What cannot be read is left out.
+// factsOf reads the configuration and the measurements of a run unless they are known. What cannot be read is left
+// out. A change is noticed by the times of the files, to the resolution of the file system.
 func (s *Server) factsOf(name string) facts {
 	folder := filepath.Join(s.config.Dir, name)
 	tables, _ := filepath.Glob(filepath.Join(folder, "tables", "*.json")) // the pattern is valid
+	// The time of the folder tells of files that were removed.
 	written := time.Time{}
 	for _, path := range append(tables, filepath.Join(folder, "config.yaml"), filepath.Join(folder, "tables")) {
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(written) {
@@ -110,7 +114,8 @@ func (s *Server) factsOf(name string) facts {
 	return f
 }
 
-// measured takes the numbers of one protocol in; one that is null has no value.
+// measured takes the numbers of one protocol in; one that is null has no value. The name of the file is that of the
+// protocol.
 func (f *facts) measured(path string) error {
 	data, err := store.ReadFile(path)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Size is the number of rows and of columns of an image.
+// Size is the number of rows and of columns of an image. A pixel has the length 1; its middle has whole coordinates.
 const Size = 32
 
 const (
@@ -62,7 +62,8 @@ var (
 	_ envs.Probed   = (*Env)(nil)
 )
 
-// New returns the environment of cfg, or ErrConfig for a time step that is not positive and finite.
+// New returns the environment of cfg, or ErrConfig for a time step that is not positive and finite. The world has no
+// sub-steps: without forces a step is exact.
 func New(cfg Config) (*Env, error) {
 	if !(cfg.DT > 0) || math.IsInf(cfg.DT, 0) {
 		return nil, fmt.Errorf("%w: DT = %v", ErrConfig, cfg.DT)
@@ -110,6 +111,7 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	}
 }
 
+// start draws one coordinate of where the ball starts: N(16, 10²), cut to [6, 26].
 func start(s *rng.Stream) float64 {
 	const edge = radius + startGap
 	return min(max(middle+float64(startSD*s.Normal()), low+edge), high-edge)
@@ -153,7 +155,7 @@ func (e *Env) Render(image []float32, x, y float64) {
 // widths is how far the disc dx² + dy² ≤ 12 extends to either side, for each |dy|.
 var widths = [radius + 1]int{3, 3, 2, 1}
 
-// Probes are the velocities, and whether the ball met a wall.
+// Probes are the velocities, and whether the ball met a wall. A single image shows no velocity.
 func (e *Env) Probes() envs.Probes {
 	return envs.Probes{
 		Rates:    []envs.Column{{Name: "vx", Unit: "pixels/s", Index: 2}, {Name: "vy", Unit: "pixels/s", Index: 3}},

@@ -41,6 +41,7 @@ func Test(t *testing.T, env envs.Env) {
 	}
 }
 
+// key is the key of training episodes, as a run has it.
 func key(seed uint64) rng.Key { return rng.New(seed, rng.Episode) }
 
 // simulate returns an episode in fresh memory.
@@ -50,6 +51,8 @@ func simulate(env envs.Env, seed uint64, index uint32, T int) *envs.Episode {
 	return e
 }
 
+// checkSpec: a name, at least one observation, no negative dimension, no label without a name, and probes that
+// exist.
 func checkSpec(t *testing.T, env envs.Env) {
 	s := env.Spec()
 	if s.Name == "" {
@@ -66,6 +69,7 @@ func checkSpec(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkProbes: every column that the probes name lies within the array that it is one of.
 func checkProbes(t *testing.T, p envs.Probes, s envs.Spec) {
 	within := func(what string, size int, columns ...int) {
 		for _, c := range columns {
@@ -88,6 +92,7 @@ func checkProbes(t *testing.T, p envs.Probes, s envs.Spec) {
 	}
 }
 
+// checkSizes: T·n values for every array, for an episode without steps too.
 func checkSizes(t *testing.T, env envs.Env) {
 	s := env.Spec()
 	for _, T := range []int{0, 1, 2, length} {
@@ -103,6 +108,7 @@ func checkSizes(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkFirstControl: the control of the first step, which acts on nothing, is zero.
 func checkFirstControl(t *testing.T, env envs.Env) {
 	n := env.Spec().Control
 	var e envs.Episode
@@ -117,6 +123,7 @@ func checkFirstControl(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkFinite: no NaN, no infinity, and no value that was not set.
 func checkFinite(t *testing.T, env envs.Env) {
 	var e envs.Episode
 	for index := range uint32(episodes) {
@@ -132,6 +139,7 @@ func checkFinite(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkRepeatable: the same key, index and length give the same bits.
 func checkRepeatable(t *testing.T, env envs.Env) {
 	for index := range uint32(episodes) {
 		if !equal(simulate(env, 3, index, length), simulate(env, 3, index, length)) {
@@ -140,6 +148,7 @@ func checkRepeatable(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkIndependent: neither the order of episodes nor what the memory held changes one.
 func checkIndependent(t *testing.T, env envs.Env) {
 	var e envs.Episode
 	for i := range uint32(episodes) {
@@ -152,6 +161,7 @@ func checkIndependent(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkPrefix: a shorter episode is the beginning of a longer one, bit by bit.
 func checkPrefix(t *testing.T, env envs.Env) {
 	long := simulate(env, 5, 3, 3*length)
 	for _, T := range []int{1, 2, 7, 8, 9, 33, length, 2 * length} {
@@ -165,6 +175,7 @@ func checkPrefix(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkDistinct: another index, and another seed, give other observations and controls.
 func checkDistinct(t *testing.T, env envs.Env) {
 	a := simulate(env, 6, 0, length)
 	for _, b := range []struct {
@@ -182,6 +193,7 @@ func checkDistinct(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkConcurrent: goroutines that simulate at once do not disturb each other. With -race, races show too.
 func checkConcurrent(t *testing.T, env envs.Env) {
 	got := make(chan *envs.Episode)
 	for range 4 {
@@ -195,6 +207,7 @@ func checkConcurrent(t *testing.T, env envs.Env) {
 	}
 }
 
+// checkAllocation: Simulate takes no memory once the episode has room.
 func checkAllocation(t *testing.T, env envs.Env) {
 	if raceDetector {
 		t.Skip("the race detector allocates on its own: run without -race")
@@ -217,6 +230,7 @@ type column struct {
 	data  []float32
 }
 
+// columns are the arrays of an episode with the widths that the Spec gives them.
 func columns(s envs.Spec, e *envs.Episode) []column {
 	return []column{
 		{"Observations", s.Observation, e.Observations},
@@ -236,6 +250,7 @@ func poison(env envs.Env, e *envs.Episode) {
 	}
 }
 
+// equal reports whether two episodes have the same values.
 func equal(a, b *envs.Episode) bool {
 	return a.T == b.T && slices.Equal(a.Observations, b.Observations) && slices.Equal(a.Controls, b.Controls) &&
 		slices.Equal(a.States, b.States) && slices.Equal(a.Labels, b.Labels)

@@ -13,8 +13,9 @@ import (
 // goldenEpisodes is large enough for rare events: an impact of two, a corner, a fall.
 const goldenEpisodes = 64
 
-// Golden checks that the SHA-256 of all arrays of a few dozen episodes, in hexadecimal, is want. These bits are part of
-// the result of every run with env, on any machine: a faster simulation has to keep them.
+// Golden checks that the SHA-256 of all arrays of a few dozen episodes, in hexadecimal, is want. These bits are part
+// of the result of every run with env, on any machine: a faster simulation has to keep them. The hash is over
+// float32 in little-endian order, array by array and episode by episode.
 func Golden(t *testing.T, env envs.Env, want string) {
 	t.Helper()
 	digest := sha256.New()

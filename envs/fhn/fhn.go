@@ -44,6 +44,7 @@ func DefaultConfig() Config {
 // ErrConfig is returned for constants that do not describe an oscillator.
 var ErrConfig = errors.New("fhn: invalid constants")
 
+// validate returns all faults, wrapped in ErrConfig. A, B and StimulusMean may have any sign.
 func (c Config) validate() error {
 	faults := envs.Constants{Fault: ErrConfig}
 	faults.Check("DT", c.DT, c.DT > 0)

@@ -12,7 +12,9 @@ var unitSeconds = map[string]float64{
 	"W": 7 * day, "D": day, "h": 3600, "m": 60, "s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9,
 }
 
-// dates gives the episodes the times of an array of dates, of numpy's own kind or as text.
+// dates gives the episodes the times of an array of dates, of numpy's own kind or as text. The array has a date for
+// each step, in any shape that divides evenly among the episodes. Where day and month may change places, a date of
+// the array has to decide, or Options.Dates. NaT is refused.
 func (b *builder) dates(name string, a *array.Array) error {
 	stride := a.Len() / max(1, len(b.data.Episodes)) // of an episode
 	c := &clock{order: b.options.Dates}
@@ -44,6 +46,7 @@ func (b *builder) dates(name string, a *array.Array) error {
 			lists = others
 		}
 	}
+	// Of several offsets none is that of the recording: steps are counted in UTC.
 	if c.mixed {
 		c.offset = 0
 	}
@@ -58,7 +61,8 @@ func (b *builder) dates(name string, a *array.Array) error {
 	return nil
 }
 
-// dated reads a date of an array.
+// dated reads a date of an array. The function it returns reads element i, in row-major order, in seconds since
+// 1970. Those of NumPy are rounded to microseconds, as float64 holds no more digits of them.
 func (b *builder) dated(name string, a *array.Array, c *clock) func(i int) (float64, error) {
 	if a.Kind == array.Text {
 		texts := a.Strings()

@@ -10,8 +10,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// times checks that the steps of each episode are evenly spaced, and takes the time between two from them. An array t
-// that nobody asked for and that has no time for each step is not used, which a note says.
+// times checks that the steps of each episode are evenly spaced, and takes the time between two from them. An array
+// t that nobody asked for and that has no time for each step is not used, which a note says. Rows of arrays are
+// steps already: without Resample, none may be left out.
 func (b *builder) times() error {
 	name, ok := b.found["t"]
 	if !ok {
@@ -31,6 +32,8 @@ func (b *builder) times() error {
 	return err
 }
 
+// readTimes reads t as numbers, [N,T] or one row for a single episode, or as dates. Every step has a finite time;
+// times behind the end of an episode are padding.
 func (b *builder) readTimes(name string) error {
 	f, _, err := b.read("t")
 	if err != nil {
@@ -47,6 +50,7 @@ func (b *builder) readTimes(name string) error {
 		return faultf(name, "save it as [N,T]", "it has times of %s, the observations have %d",
 			terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
 	}
+	// The numbers of an array have no decimals of their own: they are written with as many as they need.
 	c := &clock{known: true, digits: mostDecimals + 1, bare: true}
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
@@ -71,7 +75,8 @@ func (b *builder) readTimes(name string) error {
 	return nil
 }
 
-// even gives an episode its times; an error if they are not evenly spaced.
+// even gives an episode its times; an error if they are not evenly spaced. Equal times are uneven, unless the steps
+// are resampled.
 func (b *builder) even(e *Episode, name string, c *clock, list []float64) error {
 	for i := 1; i < len(list); i++ {
 		if list[i] < list[i-1] {
@@ -94,6 +99,7 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 	case errors.As(err, &uneven):
 	case err != nil:
 		return err
+	// A gap of several steps: find where it begins.
 	case at[len(at)-1] != len(at)-1:
 		row := 1
 		for at[row] == row {
@@ -116,7 +122,7 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 	return nil
 }
 
-// timesOf are the times of an episode.
+// timesOf are the times of an episode. first is that of step 0.
 func (b *builder) timesOf(name string, first float64, grid calendar, c *clock) *Times {
 	return &Times{
 		Columns: []string{name}, first: first, grid: grid, clock: c, after: b.options.ControlsAfter, offset: c.offset,
@@ -129,7 +135,8 @@ func (b *builder) stepsOf(grid calendar) {
 	b.data.Spec.DT, b.data.TimeUnit = rounded(grid.step), grid.unit
 }
 
-// resample brings the steps of an episode to the even grid that was asked for, as those of a table.
+// resample brings the steps of an episode to the even grid that was asked for, as those of a table. It gives the
+// episode new arrays of the length of the grid. Steps without a row are missing, and noted.
 func (b *builder) resample(e *Episode, name string, c *clock, list []float64) error {
 	if b.data.Images() {
 		return faultf("--resample "+b.options.Resample, "bring images to even steps before saving",
@@ -156,6 +163,7 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 		b.data.Notes = append(b.data.Notes, fmt.Sprintf("%s: the even grid has %s without a row: observations are "+
 			"missing there", e.Source, terminal.Count(empty, "step")))
 	}
+	// A table spreads float64 rows, in which NaN is missing: so the episode becomes one of these, and back.
 	e.level()
 	r.observations, r.controls = e.Levels, converted[float64](e.Controls)
 	r.states, r.labels = converted[float64](e.States), converted[float64](e.Labels)

@@ -17,13 +17,14 @@ var keys = []string{
 	"y_names", "u_names", "state_names", "label_names",
 }
 
-// field is an array of a file, or one array per episode.
+// field is an array of a file, or one array per episode. Exactly one of the two is set, or none if the variable
+// holds no numbers.
 type field struct {
 	array *array.Array
 	cells []*array.Array
 }
 
-// arrays are the named arrays of one file.
+// arrays are the named arrays of one file. shapes are texts for notes.
 type arrays struct {
 	names  []string // as in the file
 	shapes map[string]string
@@ -32,7 +33,8 @@ type arrays struct {
 	stacked bool
 }
 
-// panel is a field divided into episodes: for each step a row of values, row-major with the given shape.
+// panel is a field divided into episodes: for each step a row of values, row-major with the given shape. Entry i
+// belongs to episode i: shapes[i] is [T, …], and data[i] has the product of it as length.
 type panel struct {
 	name   string
 	shapes [][]int
@@ -41,7 +43,8 @@ type panel struct {
 	bytes  bool        // the values are whole numbers
 }
 
-// builder makes a data set from the arrays of one file.
+// builder makes a data set from the arrays of one file. Its steps, from observations on, each read one array and put
+// it into the episodes.
 type builder struct {
 	in      arrays
 	options Options
@@ -57,6 +60,8 @@ func build(in arrays, options Options) (*Dataset, error) {
 	if err := b.match(); err != nil {
 		return nil, err
 	}
+	// Observations make the episodes. Lengths cut all signals at once, so they follow them; times need the lengths,
+	// and the width of a label has to be known before its name.
 	for _, step := range []func() error{
 		b.observations, b.controls, b.masks, b.states, b.labels, b.modes, b.lengths, b.splits, b.interval, b.times,
 		b.columnNames,
@@ -68,7 +73,7 @@ func build(in arrays, options Options) (*Dataset, error) {
 	return b.data, nil
 }
 
-// match finds the arrays that are used.
+// match finds the arrays that are used. Others are noted. There has to be exactly one array of observations.
 func (b *builder) match() error {
 	for _, name := range b.in.names {
 		key := b.options.array(name)
@@ -92,6 +97,7 @@ func (b *builder) match() error {
 	return nil
 }
 
+// missingRemedy says how to name the observations of a file without y: by an array with a usual name, if it has one.
 func missingRemedy(names []string) string {
 	for _, name := range names {
 		lower := strings.ToLower(name)
@@ -105,6 +111,7 @@ func missingRemedy(names []string) string {
 	return "say which holds the observations: --observe NAME (env.observe)"
 }
 
+// list joins at most twelve names for a message.
 func list(names []string) string {
 	switch {
 	case len(names) == 0:
@@ -126,6 +133,11 @@ func (b *builder) read(key string) (field, bool, error) {
 }
 
 // panel reads a field of the form [N, T, …] with the given numbers of dimensions after T; nil if the file has none.
+// Refused are texts, dates, empty arrays, other numbers of dimensions, and observations that are whole numbers from
+// 2⁵³ on. form is the shape that a message asks for.
+//
+// Accepted as well are one array for each episode, from a cell array, and a single episode [T, …] where shapes allow
+// it: a row or column of MATLAB is a single channel.
 func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	f, ok, err := b.read(key)
 	if !ok || err != nil {
@@ -140,6 +152,8 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 	if len(list) == 0 {
 		return nil, faultf(name, "save it as float32", "it holds no numbers")
 	}
+	// With fewer dimensions than [N,T,dy] the file holds one recording: its other arrays of up to two dimensions are
+	// one episode as well.
 	if key == "y" && b.in.stacked && len(list[0].Shape) < 3 && list[0].Len() > 0 {
 		b.in.stacked = false
 		steps, channels := list[0].Shape, 1
@@ -167,6 +181,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 			return nil, faultf(name, "subtract an offset before saving", "the whole number %s has more digits than float64 "+
 				"holds", v)
 		}
+		// Observations and times keep their digits, where float32 would round them.
 		if f.array != nil && !b.oneEpisode(a, trailing) {
 			p.stack(a, (key == "y" || key == "t") && rounds(a))
 		} else {
@@ -187,6 +202,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 				p.exact = append(p.exact, nil)
 			}
 		}
+		// Whichever way the shape came about, each entry has to have the form.
 		if at := len(p.shapes) - 1; at < 0 || !slices.Contains(trailing, len(p.shapes[at])-1) {
 			where := name
 			if f.cells != nil {
@@ -247,6 +263,7 @@ func (p *panel) stack(a *array.Array, exact bool) {
 	}
 }
 
+// shapeRemedy says how to give an array the shape that is asked for.
 func shapeRemedy(shape []int, name string, stacked bool) string {
 	if stacked && len(shape) == 2 {
 		return fmt.Sprintf("for one channel save %s[:, :, None], for one episode %s[None]", name, name)
@@ -271,7 +288,8 @@ func (b *builder) observations() error {
 	return nil
 }
 
-// images makes the episodes from images, with values in [0, 1].
+// images makes the episodes from images, with values in [0, 1]. The last dimension is the channels; without it there
+// is one. Other values are refused by Dataset.check.
 func (b *builder) images() error {
 	p, err := b.panel("images", "[N,T,H,W] or [N,T,H,W,C]", 2, 3)
 	if err != nil {
@@ -299,7 +317,8 @@ func (b *builder) images() error {
 	return nil
 }
 
-// divideBytes maps bytes to [0, 1]. Whole numbers that are all 0 or 1 stay unchanged.
+// divideBytes maps bytes to [0, 1]. Whole numbers that are all 0 or 1 stay unchanged. Whole numbers above 255 are
+// refused.
 func (p *panel) divideBytes() error {
 	largest := float32(0)
 	for _, data := range p.data {
@@ -321,7 +340,7 @@ func (p *panel) divideBytes() error {
 	return nil
 }
 
-// begin makes an episode for each entry of the observations.
+// begin makes an episode for each entry of the observations. The episodes own the memory of p.
 func (b *builder) begin(p *panel) {
 	b.single = len(p.data) == 1 && !b.in.stacked
 	for i := range p.data {
@@ -343,6 +362,7 @@ func (p *panel) width(i int) int {
 	return n
 }
 
+// sameWidth returns an error unless the steps of all entries have one shape.
 func (p *panel) sameWidth() error {
 	for i := range p.shapes {
 		if !slices.Equal(p.shapes[i][1:], p.shapes[0][1:]) {

@@ -23,7 +23,8 @@ const canonicalMagic = "switchyard data 1\n"
 // maxCanonicalHeader is the largest description in an encoding, in bytes; an episode takes about twenty.
 const maxCanonicalHeader = 1 << 28
 
-// canonicalHeader describes a data set without its values.
+// canonicalHeader describes a data set without its values. Names of recordings, times and sources are not part of
+// it, nor are Levels.
 type canonicalHeader struct {
 	Observation      int              `json:"observation"`
 	Control          int              `json:"control"`
@@ -40,6 +41,7 @@ type canonicalHeader struct {
 	Episodes         []canonicalEntry `json:"episodes"`
 }
 
+// canonicalEntry describes an episode: its steps and part, and whether a mask and modes follow its signals.
 type canonicalEntry struct {
 	Steps  int  `json:"t"`
 	Part   Part `json:"p"`
@@ -47,9 +49,16 @@ type canonicalEntry struct {
 	Modes  bool `json:"z,omitempty"`
 }
 
-// Encode writes the canonical encoding: a line with the version, the length of a JSON description (4 bytes), the
-// description, and for each episode observations, controls, states, labels and mask as float32 and modes as int32, all
-// little-endian. Equal data sets have equal encodings, wherever they were read from.
+// Encode writes the canonical encoding, all of it little-endian:
+//
+//	the line of canonicalMagic, with the version
+//	the length of the description, 4 bytes
+//	the description, JSON
+//	for each episode of T steps:
+//	    observations, controls, states, labels, mask     float32, T rows each
+//	    modes                                            int32, T of them
+//
+// Equal data sets have equal encodings, wherever they were read from. An absent mask and absent modes take no bytes.
 func (d *Dataset) Encode(w io.Writer) error {
 	s := d.Spec
 	h := canonicalHeader{
@@ -91,7 +100,8 @@ func (d *Dataset) Bytes() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Hash is the SHA-256 of the canonical encoding, in hexadecimal.
+// Hash is the SHA-256 of the canonical encoding, in hexadecimal: it identifies the data of a run. It takes time
+// linear in their size.
 func (d *Dataset) Hash() (string, error) {
 	h := sha256.New()
 	if err := d.Encode(h); err != nil {
@@ -100,8 +110,8 @@ func (d *Dataset) Hash() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// Decode reads a canonical encoding. Every length is compared with the existing bytes before memory is allocated. The
-// content is checked like that of a file.
+// Decode reads a canonical encoding. Every length is compared with the existing bytes before memory is allocated.
+// The content is checked like that of a file. The result owns its memory. Errors are *Error without a file.
 func Decode(data []byte) (*Dataset, error) {
 	rest, ok := bytes.CutPrefix(data, []byte(canonicalMagic))
 	if !ok || len(rest) < 4 {
@@ -112,6 +122,7 @@ func Decode(data []byte) (*Dataset, error) {
 	if n > maxCanonicalHeader || int64(n) > int64(len(rest)) {
 		return nil, faultf("", "", "its description of %d bytes is cut off", n)
 	}
+	// The description bounds the dimensions; that the values are there is asked episode by episode.
 	var h canonicalHeader
 	if err := json.Unmarshal(rest[:n], &h); err != nil {
 		return nil, &Error{Problem: "its description cannot be read", cause: err}
@@ -119,6 +130,7 @@ func Decode(data []byte) (*Dataset, error) {
 	if h.Observation < 1 || h.Control < 0 || h.State < 0 {
 		return nil, faultf("", "", "it has %d observations, %d controls and %d states", h.Observation, h.Control, h.State)
 	}
+	// Either the pixels of an image are the observations, or there is no image at all.
 	if hw, err := array.Bytes(h.Image[:], 1); err != nil || hw != 0 && hw != int64(h.Observation) || hw == 0 &&
 		h.Image != [3]int{} {
 		return nil, faultf("", "", "images of %v for %d observations", h.Image, h.Observation)
@@ -138,6 +150,7 @@ func Decode(data []byte) (*Dataset, error) {
 			return nil, body.err
 		}
 	}
+	// Bytes behind the end would give one data set several encodings.
 	if len(body.rest) > 0 {
 		return nil, faultf("", "", "%d bytes follow the last episode", len(body.rest))
 	}
@@ -165,12 +178,14 @@ func (d *Dataset) checkNames() error {
 	return nil
 }
 
-// canonicalBody is the part of an encoding that is not read yet.
+// canonicalBody is the part of an encoding that is not read yet. Once err is set, its methods read nothing.
 type canonicalBody struct {
 	rest []byte
 	err  error
 }
 
+// episode reads episode i in the order of Encode. A mask of other values than 0 and 1, and an unknown part, are
+// faults.
 func (b *canonicalBody) episode(s envs.Spec, entry canonicalEntry, i int) Episode {
 	e := Episode{Part: entry.Part, Source: fmt.Sprintf("episode %d", i)}
 	e.T = entry.Steps
@@ -212,6 +227,7 @@ func (b *canonicalBody) take(steps, width int) []byte {
 	return part
 }
 
+// floats are the next values [steps, width]; nil if there are none.
 func (b *canonicalBody) floats(steps, width int) []float32 {
 	raw := b.take(steps, width)
 	if len(raw) == 0 {

@@ -5,20 +5,24 @@ import (
 	"strings"
 )
 
-// A role is the meaning of a column in a CSV file.
+// A role is the meaning of a column of a table.
 type role uint8
 
 const (
+	// unused columns are named in a note.
 	unused role = iota
 	observation
 	control
 	state
 	label
+	// episodeID tells recordings apart; rows with the same text are one recording.
 	episodeID
 	timeOf
 	clockOf // the time of the day, beside a day
 	dateOf  // a part of the date, beside a year
+	// maskOf is 1 where the observations of a row were measured, and 0 where they are missing.
 	maskOf
+	// modeOf is the true mode, and partOf the part of the split.
 	modeOf
 	partOf
 )
@@ -29,9 +33,11 @@ var signals = []struct {
 	role role
 }{{"y", observation}, {"u", control}, {"state", state}, {"label", label}}
 
+// singles are the roles that one column has, by its whole name.
 var singles = map[string]role{"episode": episodeID, "t": timeOf, "mask": maskOf, "z": modeOf, "split": partOf}
 
-// roleOf returns the role of a column: y, y1, y_speed and y[2] are observations, and so on.
+// roleOf returns the role of a column: y, y1, y_speed and y[2] are observations, and so on. A word goes on with a
+// digit, "_", ".", "[" or "-": year and unit are no signals.
 func roleOf(name string) role {
 	if r, ok := singles[name]; ok {
 		return r
@@ -88,7 +94,8 @@ func channelNames(columns []string) []string {
 	return names
 }
 
-// heading is the name of a column for a channel of a role.
+// heading is the name of a column for a channel of a role. The heading is read back as a column of the role word
+// with the same channel name. Names that are only numbers are word1, word2, …
 func heading(word string, names []string, i int) string {
 	if i >= len(names) {
 		return word + itoa(i+1)
@@ -114,6 +121,7 @@ func (d *Dataset) ActionName(channel int) string {
 	return userName(d.ControlNames, channel, d.ControlName)
 }
 
+// userName is the name of channel c, or its heading if it has no name.
 func userName(names []string, c int, heading func(int) string) string {
 	if c < len(names) {
 		return names[c]

@@ -18,7 +18,7 @@ func controlFault(path, place, remedy, format string, args ...any) error {
 	return &Error{File: path, Place: place, Problem: fmt.Sprintf(format, args...), Remedy: remedy}
 }
 
-// Plan are controls of coming steps, as a file has them: a row each.
+// Plan are controls of coming steps, as a file has them: a row each. It is immutable.
 type Plan struct {
 	Rows [][]float64 // in the order of the names that were asked for
 
@@ -28,7 +28,9 @@ type Plan struct {
 }
 
 // ReadPlan reads the controls with the given names. times are the columns of times of the data, and id is that of
-// recordings; the file may have them, and they may be empty.
+// recordings; the file may have them, and they may be empty. Accepted are tables, an array u or controls in a .npz
+// file, and an array in a .npy file, [T,nu] in the order of names. A control that is missing or infinite is refused.
+// An error about a path comes from package os, others are *Error.
 func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -59,6 +61,7 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 		p.Rows, err = controlRows(path, x, err, len(names))
 		return p, err
 	}
+	// All other endings are those of tables.
 	in, err := tableOf(f, path)
 	if err == nil {
 		err = inFile(path, p.readTable(in, names, times, id))
@@ -66,7 +69,8 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 	return p, err
 }
 
-// controlRows are the rows of an array [T,nu], or [T] of a single control.
+// controlRows are the rows of an array [T,nu], or [T] of a single control. Also [1,T,nu]. err is that of reading the
+// array.
 func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, error) {
 	if err != nil {
 		return nil, controlFault(path, "u", "", "%v", err)
@@ -94,12 +98,14 @@ func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, e
 	return rows, nil
 }
 
-// readTable reads columns by their names, with or without the u_ of the convention.
+// readTable reads columns by their names, with or without the u_ of the convention. All names are needed; other
+// columns are ignored. times count only if the file has all of them.
 func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
 	header, err := in.next()
 	if err != nil {
 		return faultf("", "give a line of names and a line for each step", "it is no table of controls (%v)", err)
 	}
+	// The cells of a row are valid until the next one is read.
 	header = slices.Clone(header)
 	find := func(name string) int {
 		return slices.IndexFunc(header, func(h string) bool {
@@ -135,6 +141,7 @@ func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
 		if err := p.row(in, line, header, columns); err != nil {
 			return err
 		}
+		// A day without its time of day says nothing.
 		if len(clocks) > 0 && len(clocks) == len(times) {
 			var at []string
 			for _, c := range clocks {
@@ -167,10 +174,13 @@ func (p *Plan) row(in rowSource, line, header []string, columns []int) error {
 	return nil
 }
 
-// After are the controls of the steps from one on, of a recording with an id and times. Rows are joined by the id and
-// by the time, where the file has them; else they are taken in their order.
+// After are the controls of the steps from one on, of a recording with an id and times. Rows are joined by the id
+// and by the time, where the file has them; else they are taken in their order. It returns the controls
+// [horizon][nu], which share memory with the plan, or an *Error: for a time that is off the grid of the recording,
+// for two rows of a step, and for a step without a row. Rows of other recordings and of other steps are ignored.
 func (p *Plan) After(id string, times *Times, from, horizon int) ([][]float64, error) {
 	coming := map[int]int{} // the row of each step
+	// In such files the control between two steps stands beside the first of them.
 	if p.times != nil && times != nil && times.after {
 		from--
 	}
@@ -192,6 +202,7 @@ func (p *Plan) After(id string, times *Times, from, horizon int) ([][]float64, e
 		}
 		coming[step] = i
 	}
+	// Every step of the forecast needs a row; rows may be in any order.
 	rows := make([][]float64, horizon)
 	for h := range rows {
 		i, ok := coming[from+h]

@@ -19,7 +19,9 @@ const (
 	maxLine    = 1 << 22 // bytes
 )
 
-// csvRows are the rows of a CSV file.
+// csvRows are the rows of a CSV file. They are those of RFC 4180, with what programs write beside it: a byte order
+// mark, a first line sep=;, tabs, semicolons or bars in place of commas, lines that begin with # as comments, and
+// lines that end in a carriage return. Empty lines are skipped.
 type csvRows struct {
 	in    *csv.Reader
 	comma bool // cells may be numbers with a decimal comma
@@ -30,7 +32,10 @@ type csvRows struct {
 	said     []string // what was done to the text
 }
 
-// newCSVRows finds the separator and skips a byte order mark.
+// newCSVRows finds the separator and skips a byte order mark. What it finds, it finds in the first 64 KiB. The
+// separator is that of a line sep=; or the first of tab, semicolon and, where there is no comma, bar that stands in
+// the first line; or else the comma. tabs says that the name of the file ends in .tsv. A file with zero bytes, as
+// UTF-16 has them, is refused.
 func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	start, err := in.Peek(1 << 16)
@@ -46,6 +51,7 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	if bytes.IndexByte(start, 0) >= 0 {
 		return nil, faultf("", "save it as text in UTF-8", "it is no CSV file: it holds zero bytes")
 	}
+	// A line sep=; is taken out: the reader of tables would take it for names.
 	out := &csvRows{}
 	var text io.Reader = in
 	given := separator(start)
@@ -56,6 +62,7 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 		}
 		start = start[min(len(line)+1, len(start)):]
 	}
+	// The last bytes of what is looked at may be a part of a character.
 	if !utf8.Valid(start[:max(0, len(start)-utf8.UTFMax)]) {
 		text, out.said = western{in}, append(out.said, "the text is not UTF-8: it is read as Windows-1252")
 	}
@@ -65,6 +72,7 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	guard := &lineGuard{r: text, comma: ','}
 	c := csv.NewReader(guard)
 	c.Comment, c.ReuseRecord, c.TrimLeadingSpace = '#', true, true
+	// The line of names is the first one that is no comment.
 	for bytes.HasPrefix(start, []byte("#")) {
 		_, start, _ = bytes.Cut(start, []byte("\n"))
 	}
@@ -97,7 +105,8 @@ func separator(start []byte) byte {
 // notes say what was done to the text.
 func (c *csvRows) notes() []string { return c.said }
 
-// names makes names for the columns of a first line that is numbers or dates.
+// names makes names for the columns of a first line that is numbers or dates. A single column is called y, more are
+// column1, column2, …; the line is kept as the first row.
 func (c *csvRows) names(first []string) []string {
 	c.headless = slices.Clone(first)
 	names := make([]string, len(first))
@@ -113,6 +122,7 @@ func (c *csvRows) names(first []string) []string {
 }
 
 // isRow reports whether a first line holds numbers, or numbers and dates, but no count of columns such as 0, 1, 2.
+// Only the first cell may be a date.
 func isRow(cells []string, commas bool) bool {
 	counts, numbers := true, 0
 	for i, cell := range cells {
@@ -146,12 +156,14 @@ func (c *csvRows) next() ([]string, error) {
 		return record, nil
 	}
 	record, err := c.in.Read()
+	// The first line decides whether there are names.
 	if err == nil && !c.begun {
 		if c.begun = true; isRow(record, c.comma) {
 			return c.names(record), nil
 		}
 		c.single = len(record) == 1
 	}
+	// A title above the names is a line of one cell.
 	if err != nil && c.single && errors.Is(err, csv.ErrFieldCount) {
 		return nil, &Error{
 			Place: "line 1", Problem: "it is no line of column names: those below have more columns",
@@ -164,6 +176,7 @@ func (c *csvRows) next() ([]string, error) {
 	return record, err
 }
 
+// row is the number of the line on which the last row begins.
 func (c *csvRows) row() int {
 	line, _ := c.in.FieldPos(0)
 	return line
@@ -172,7 +185,7 @@ func (c *csvRows) row() int {
 func (c *csvRows) what() string        { return "line" }
 func (c *csvRows) decimalCommas() bool { return c.comma }
 
-// csvFault adds the line to an error of the CSV reader.
+// csvFault adds the line to an error of the CSV reader. An error of this package stays as it is.
 func csvFault(err error) error {
 	var own *Error
 	if errors.As(err, &own) {
@@ -202,6 +215,8 @@ type lineGuard struct {
 	columns int
 }
 
+// Read passes on what it reads, and counts bytes and separators up to the end of each line. Separators within quotes
+// count too.
 func (g *lineGuard) Read(p []byte) (int, error) {
 	n, err := g.r.Read(p)
 	for rest := p[:n]; len(rest) > 0; {
@@ -222,7 +237,8 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// headerRemedy says what to do about a table without a column of observations.
+// headerRemedy says what to do about a table without a column of observations. Usual causes are columns separated by
+// spaces, and a table without a line of names.
 func headerRemedy(header []string) string {
 	if len(header) == 1 && len(strings.Fields(header[0])) > 1 {
 		return "its columns seem to be separated by spaces: separate them by commas"

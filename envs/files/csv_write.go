@@ -8,8 +8,9 @@ import (
 	"strconv"
 )
 
-// WriteCSV writes all episodes into one table with a column episode. It returns an *Error for images, which do not fit
-// into a table.
+// WriteCSV writes all episodes into one table with a column episode: a line of names and a row for each step,
+// separated by commas. A missing value is an empty cell; numbers have as many digits as their type needs. It returns
+// an *Error for images, which do not fit into a table.
 func (d *Dataset) WriteCSV(w io.Writer) error {
 	indices := make([]int, len(d.Episodes))
 	for i := range indices {
@@ -18,11 +19,13 @@ func (d *Dataset) WriteCSV(w io.Writer) error {
 	return d.writeCSV(w, indices, true)
 }
 
-// WriteEpisodeCSV writes one episode as a table.
+// WriteEpisodeCSV writes one episode as a table. episode counts from 0. There is no column episode.
 func (d *Dataset) WriteEpisodeCSV(w io.Writer, episode int) error {
 	return d.writeCSV(w, []int{episode}, false)
 }
 
+// writeCSV writes the given episodes, of which there is at least one, in their order; numbered adds the column
+// episode.
 func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 	if d.Images() {
 		return faultf("images", "write .npz", "a CSV file holds no images")
@@ -42,6 +45,7 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 	return nil
 }
 
+// csvHeader is the line of names, in the order of csvRow. The first episode says whether there are modes and parts.
 func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
 	var header []string
 	if numbered {
@@ -77,6 +81,8 @@ func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
 	return header
 }
 
+// csvRow is step t of an episode. Times are t·dt, not those of the files. Observations are in the units of the files
+// where levels are known.
 func (d *Dataset) csvRow(e *Episode, index, t int, numbered bool) []string {
 	var row []string
 	if numbered {
@@ -92,6 +98,7 @@ func (d *Dataset) csvRow(e *Episode, index, t int, numbered bool) []string {
 			row = append(row, "")
 			continue
 		}
+		// float64, with as many digits as it needs.
 		if e.Levels != nil {
 			row = append(row, strconv.FormatFloat(e.Levels[i], 'g', -1, 64))
 			continue

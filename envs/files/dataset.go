@@ -9,7 +9,10 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// Dataset is a list of episodes of the same system. It is immutable once read.
+// Dataset is a list of episodes of the same system. It is immutable once read, and may be read by several
+// goroutines.
+//
+// Invariant: every episode has at least two steps; masked observations and the controls of first steps are 0.
 type Dataset struct {
 	// Spec has the dimensions; Observation is H·W·C for images. Name is "files".
 	Spec envs.Spec
@@ -37,8 +40,8 @@ type Dataset struct {
 // steps t−1 and t, and Controls[0] is zero.
 type Episode struct {
 	envs.Episode
-	// Levels are the observations in the units of the files, before transforms, NaN where they are missing. They are nil
-	// if Observations says the same, and in data that were encoded.
+	// Levels are the observations in the units of the files, before transforms, NaN where they are missing. They are
+	// nil if Observations says the same, and in data that were encoded.
 	Levels []float64
 	// Mask is 1 where an observation was measured and 0 where it is missing, in the layout of
 	// Observations; missing values are stored as 0. nil: nothing is missing.
@@ -66,7 +69,8 @@ func (d *Dataset) Steps() int {
 	return n
 }
 
-// Observed is the number of observed values of the given episodes, or of all if none is given.
+// Observed is the number of observed values of the given episodes, or of all if none is given. Each pixel of an
+// image is a value.
 func (d *Dataset) Observed(episodes ...int) int {
 	n := 0
 	for i := range d.Episodes {
@@ -90,8 +94,9 @@ func (d *Dataset) Images() bool { return d.Image[0] > 0 }
 // minSteps is the smallest length of an episode: in a single step nothing can be predicted.
 const minSteps = 2
 
-// check completes the episodes of one file and returns the first fault. It moves missing values from NaN into the mask
-// and checks that all other values are finite.
+// check completes the episodes of one file and returns the first fault. It moves missing values from NaN into the
+// mask and checks that all other values are finite. It changes d: it masks, holds controls, clears the first and
+// adds a note. Images have to lie in [0, 1], labels are 0 or 1, and an episode has two steps or more.
 func (d *Dataset) check() error {
 	if len(d.Episodes) == 0 {
 		return faultf("", "", "there are no episodes")
@@ -113,6 +118,7 @@ func (d *Dataset) check() error {
 		if err := e.checkFinite(d); err != nil {
 			return err
 		}
+		// What acted before the first step is unknown, whatever the file says.
 		clear(e.Controls[:min(d.Spec.Control, len(e.Controls))])
 		seen = seen || e.observes()
 	}
@@ -135,7 +141,8 @@ func (e *Episode) observes() bool {
 }
 
 // maskMissing moves missing values from NaN into the mask and stores zero for them. A mask without missing values is
-// dropped.
+// dropped. A value is missing if it is NaN or if the mask says so. An infinity, and a pixel outside [0, 1], is a
+// fault unless it is masked.
 func (e *Episode) maskMissing(d *Dataset) error {
 	missing := false
 	for i, v := range e.Observations {
@@ -149,6 +156,7 @@ func (e *Episode) maskMissing(d *Dataset) error {
 			}
 			e.Mask[i], absent = 0, true
 		}
+		// A value under a mask is cleared as well, so that equal data have equal encodings.
 		if absent {
 			e.Observations[i], missing = 0, true
 			continue
@@ -195,7 +203,8 @@ func (e *Episode) holdControls(width int) (filled int) {
 	return filled
 }
 
-// checkFinite finds the first value that is not finite and must be.
+// checkFinite finds the first value that is not finite and must be. A NaN among the controls is one of a channel
+// that has no value at all: the others were held.
 func (e *Episode) checkFinite(d *Dataset) error {
 	for _, f := range []struct {
 		name   string
@@ -226,6 +235,7 @@ func (e *Episode) checkFinite(d *Dataset) error {
 	return nil
 }
 
+// observationName is the array of the observations in the convention.
 func (d *Dataset) observationName() string {
 	if d.Images() {
 		return "images"
@@ -238,7 +248,8 @@ func (e *Episode) value(field string, i, width int, v float32, what, remedy stri
 	return faultf(field, remedy, "%s, step %d, channel %d: the value is %v, %s", e.Source, i/width, i%width, v, what)
 }
 
-// cut divides episodes into pieces of at most n steps.
+// cut divides episodes into pieces of at most n steps. A rest of one step is dropped. Pieces share the memory of
+// their episode.
 func (d *Dataset) cut(n int) {
 	var pieces []Episode
 	for _, e := range d.Episodes {
@@ -254,7 +265,8 @@ func (d *Dataset) cut(n int) {
 // partPlace stands between the place of a recording and the steps of a part of it.
 const partPlace = ", steps "
 
-// slice returns the steps from first to end as an episode that shares memory.
+// slice returns the steps from first to end as an episode that shares memory. The steps count from 0. The control of
+// its first step stays what it was: callers clear it.
 func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	if first == 0 && end == e.T {
 		return *e
@@ -262,6 +274,7 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	p := *e
 	p.T, p.Continues, p.Times = end-first, false, e.Times.From(first)
 	p.Source = fmt.Sprintf("%s"+partPlace+"%d to %d", e.Source, first, end-1)
+	// Capacities end with the steps: an append cannot write into those that follow.
 	part := func(data []float32, width int) []float32 {
 		if data == nil {
 			return nil

@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// A dateCode is a way to write dates as whole numbers that are no even grid as numbers.
+// A dateCode is a way to write dates as whole numbers that are no even grid as numbers. The number is unit·year +
+// rest, as 201012 is 100·2010 + 12.
 type dateCode struct {
 	what string // as a note says it
 	form string // of package time, as forms have them
+	// read returns the first moment of what a number means; false: there is none, as of a month 13.
 	read func(year, rest int) (time.Time, bool)
 	unit float64 // what the year is multiplied by
 	// even is set if the numbers have to be mostly even as dates to be taken for them.
@@ -38,6 +40,7 @@ func (d *dateCode) seconds(v float64) (float64, bool) {
 }
 
 // codeOf is the way in which numbers of several recordings are dates; nil if they are even as they are, or no dates.
+// At least six numbers are needed, in all recordings together.
 func codeOf(lists [][]float64) *dateCode {
 	n, uneven := 0, false
 	for _, list := range lists {
@@ -52,6 +55,7 @@ func codeOf(lists [][]float64) *dateCode {
 	return nil
 }
 
+// reads reports whether all numbers are dates of this kind, and where d.even is set, mostly even ones.
 func (d *dateCode) reads(lists [][]float64) bool {
 	for _, list := range lists {
 		dates := make([]float64, len(list))
@@ -70,6 +74,7 @@ func (d *dateCode) reads(lists [][]float64) bool {
 }
 
 // codes finds times that are numbers such as 201001, 201002, …, 201012, 201101: no even grid of numbers, but months.
+// The times become seconds since 1970, which a note says.
 func (t *table) codes() {
 	if t.clock.dates {
 		return

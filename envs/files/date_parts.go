@@ -30,7 +30,8 @@ func inParts(columns []string) bool {
 	return slices.ContainsFunc(dateForms, func(form []string) bool { return slices.Equal(form, parts) })
 }
 
-// joinParts is the date of parts, of which the columns say what they are.
+// joinParts is the date of parts, of which the columns say what they are. A zero in front, and a Q in front of a
+// quarter, may be there or not.
 func joinParts(columns, parts []string) string {
 	var b strings.Builder
 	for i, c := range columns {
@@ -52,7 +53,7 @@ func joinParts(columns, parts []string) string {
 	return b.String()
 }
 
-// partStyle is how a file writes the parts of dates.
+// partStyle is how a file writes the parts of dates. It is learned from what is read, and used for what is written.
 type partStyle struct {
 	padded bool   // with zeros in front
 	letter string // in front of quarters
@@ -79,7 +80,8 @@ func yearAmong(columns []string) bool {
 	return year
 }
 
-// split are the parts of a date that joinParts has joined, for so many columns.
+// split are the parts of a date that joinParts has joined, for so many columns. text is what a clock writes in the
+// form of the joined date.
 func (s partStyle) split(text string, columns int) []string {
 	parts := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	parts = parts[:min(columns, len(parts))]
@@ -95,7 +97,8 @@ func (s partStyle) split(text string, columns int) []string {
 }
 
 // guessParts finds columns that are the parts of a date together: growing, or within the recordings that a further
-// column tells apart.
+// column tells apart. The form with most parts that a table has names for is tried first. of is the column that
+// tells recordings apart: id, where it is given.
 func guessParts(columns []*sampled, taken map[string]bool, id *sampled) (date, of *sampled) {
 	for _, form := range dateForms {
 		var parts []*sampled
@@ -117,6 +120,7 @@ func guessParts(columns []*sampled, taken map[string]bool, id *sampled) (date, o
 		if date.grows(id) {
 			return date, id
 		}
+		// The dates begin again: a column beside the parts has to tell recordings apart.
 		apart := map[string]bool{}
 		for _, c := range columns {
 			apart[c.name] = taken[c.name] || slices.Contains(parts, c)
@@ -128,7 +132,8 @@ func guessParts(columns []*sampled, taken map[string]bool, id *sampled) (date, o
 	return nil, id
 }
 
-// joined is the column of the dates of parts; nil if they are none.
+// joined is the column of the dates of parts; nil if they are none. Its name is that of its parts, separated by
+// commas, as Options.Time takes it.
 func joined(parts []*sampled) *sampled {
 	names := make([]string, len(parts))
 	for i, p := range parts {

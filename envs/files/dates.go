@@ -11,6 +11,10 @@ import (
 )
 
 // Parts of the forms of dates, the usual ones first. time.Parse also takes fractions of seconds.
+//
+// A date is a day, which an hour may follow, which a zone may follow; or a month, which counts from its first day;
+// or digits alone. Days and months that may change places between slashes or hyphens are not among them: see
+// reordered.
 var (
 	dayLayouts = []string{
 		"2006-01-02", "2006/01/02", "2006.01.02", "20060102", "02.01.2006", "2.1.2006", "2 Jan 2006", "2 January 2006",
@@ -40,10 +44,13 @@ const (
 )
 
 // date reads a date in the form of the last one, or in another one. If day and month may change places, other is the
-// date with the month first, and the first result that with the day first; a zero one is no date.
+// date with the month first, and the first result that with the day first; a zero one is no date. Accepted are the
+// layouts above, with am, pm and UTC in other spellings, quarters and halves of years, ISO weeks, and a leap second.
+// Names of zones other than UTC and GMT are not known.
 func (c *clock) date(text string) (at, other time.Time, err error) {
 	written := text
 	text = plainZone(text)
+	// Dates of a column have one form as a rule: it is tried before the search.
 	if c.layout != "" {
 		if t, err := time.Parse(c.layout, text); err == nil {
 			if c.ofDay {
@@ -53,6 +60,7 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 			return t, t, nil
 		}
 	}
+	// Both orders are read. An impossible one stays zero, which rules the order out for the column.
 	if day, rest, ok := orderedDate(text); ok && !c.ofDay {
 		at, _ = c.searchDay(day+rest, dayLayouts[:1])
 		if month, rest, ok := swapped(text); ok {
@@ -67,6 +75,7 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 		}
 		return at, other, nil
 	}
+	// Package time knows no second 60: it is the second after the 59th.
 	if t, leap := leapSecond(text); leap {
 		at, err = c.search(t)
 		at = at.Add(time.Second)
@@ -80,7 +89,8 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 	return at, at, err
 }
 
-// search tries all forms. A column has dates, or times of the day alone.
+// search tries all forms. A column has dates, or times of the day alone. It remembers the layout for the texts that
+// follow.
 func (c *clock) search(text string) (time.Time, error) {
 	if !c.ofDay {
 		if t, err := c.searchDate(text); err == nil {
@@ -96,6 +106,8 @@ func (c *clock) search(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither a number nor a date", text)
 }
 
+// searchDate is search without times of the day. It tries days, then months and digits alone, then quarters and
+// halves, then weeks of ISO 8601.
 func (c *clock) searchDate(text string) (time.Time, error) {
 	if t, ok := c.searchDay(text, dayLayouts); ok {
 		return t, nil
@@ -155,6 +167,8 @@ func orderedDate(text string) (day, rest string, ok bool) { return reordered(tex
 // swapped is orderedDate with the month first.
 func swapped(text string) (day, rest string, ok bool) { return reordered(text, true) }
 
+// reordered writes a date of three numbers between slashes or hyphens, of which the year is the last, with the year
+// first. ok is unset for any other text.
 func reordered(text string, monthFirst bool) (day, rest string, ok bool) {
 	end := strings.IndexAny(text, " T")
 	if end < 0 {
@@ -251,6 +265,7 @@ func mondayOf(year, week int) (time.Time, bool) {
 }
 
 // compact reports whether a number is a date such as 19580329 or 20210301093000, of a year that recordings have.
+// Such a number decides, as the first text of a column, that all are dates.
 func compact(text string) bool {
 	return slices.ContainsFunc(append([]string{"20060102"}, secondLayouts...), func(layout string) bool {
 		d, err := time.Parse(layout, text)
@@ -259,7 +274,7 @@ func compact(text string) bool {
 }
 
 // evenOrder says whether dates have the month first, if they are even steps of time in one order alone: days is what
-// they are with the day first, months with the month first.
+// they are with the day first, months with the month first. With fewer than six dates nothing is decided.
 func evenOrder(days, months []float64) (monthFirst, decided bool) {
 	if len(days) < enough {
 		return false, false
@@ -288,7 +303,7 @@ func evenDates(times []float64) bool {
 	return same(gaps(list))
 }
 
-// evenOrder is that of all recordings.
+// evenOrder is that of all recordings. They have to agree.
 func (t *table) evenOrder() (monthFirst, decided bool) {
 	for i, e := range t.list {
 		if e.other == nil {

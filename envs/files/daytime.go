@@ -10,7 +10,7 @@ import (
 )
 
 // A dayClock reads times of the day: 14:30, 14:30:05 and 2:30 PM, or whole numbers. Numbers of which one is above 24
-// are hours and minutes, as 1430; else they are hours.
+// are hours and minutes, as 1430; else they are hours. A column has colons in all of its times, or in none.
 type dayClock struct {
 	known   bool // a text was read
 	colons  bool
@@ -19,10 +19,11 @@ type dayClock struct {
 	forms   forms
 }
 
+// clockLayouts are the forms of times of the day with colons. Texts are compared in capitals.
 var clockLayouts = []string{"15:04", "15:04:05", "3:04 PM", "3:04:05 PM", "3:04PM", "3:04:05PM"}
 
-// read returns seconds since midnight for texts with colons, else the number as it is: seconds tells what it means once
-// all are read.
+// read returns seconds since midnight for texts with colons, else the number as it is: seconds tells what it means
+// once all are read. An error says why the text is none.
 func (c *dayClock) read(text string) (float64, error) {
 	colons := strings.Contains(text, ":")
 	if c.known && colons != c.colons {
@@ -78,6 +79,7 @@ func hoursAndMinutes(v float64) bool {
 	return v >= 0 && v <= 2400 && v == math.Trunc(v) && math.Mod(v, 100) < 60
 }
 
+// clockSeconds is seconds since midnight for a number such as 1430: hours in front of two digits of minutes.
 func clockSeconds(v float64) float64 { return 3600*math.Floor(v/100) + 60*math.Mod(v, 100) }
 
 // wholeDay reports whether a time is a day: a whole number, or a date without a time of the day.
@@ -88,7 +90,8 @@ func (c *clock) wholeDay(at float64) bool {
 	return at == math.Trunc(at)
 }
 
-// join makes times, in seconds, of days and times of the day. Numbers of days count from day 0.
+// join makes times, in seconds, of days and times of the day. Numbers of days count from day 0. From then on all
+// times are in seconds.
 func (t *table) join() {
 	for _, e := range t.list {
 		for i, of := range e.ofDay {
@@ -104,8 +107,9 @@ func (t *table) join() {
 // enough is how many numbers have to be even as times of the day, and uneven as numbers, to be taken for such times.
 const enough = 6
 
-// hours finds times that are numbers such as 840, 850, 900, 910: no even grid of numbers, but ten minutes apart. They
-// are then times of day 0.
+// hours finds times that are numbers such as 840, 850, 900, 910: no even grid of numbers, but ten minutes apart.
+// They are then times of day 0. Every recording of two rows or more has to be even as times of the day, and uneven
+// as numbers.
 func (t *table) hours() {
 	if t.clock.dates {
 		return
@@ -127,6 +131,7 @@ func (t *table) hours() {
 		}
 		n += len(read)
 	}
+	// Nothing has changed up to here: all recordings are times of the day, or none is.
 	if n < enough {
 		return
 	}
@@ -140,7 +145,8 @@ func (t *table) hours() {
 		"are not")
 }
 
-// throughMidnight adds days to times of the day that fall back by more than half a day.
+// throughMidnight adds days to times of the day that fall back by more than half a day. It changes times in place,
+// so that recordings which run through midnight ascend.
 func throughMidnight(times []float64) {
 	for i := 1; i < len(times); i++ {
 		for times[i] < times[i-1]-day/2 {
@@ -149,6 +155,7 @@ func throughMidnight(times []float64) {
 	}
 }
 
+// same reports whether all values, of which there is at least one, are equal.
 func same(values []float64) bool { return slices.Min(values) == slices.Max(values) }
 
 // Names that days and times of the day usually have.
@@ -161,7 +168,8 @@ var (
 const regular = 0.8
 
 // guessDays finds two columns, one of days and one of times of the day, that are a time together: growing, or within
-// the recordings that a third column tells apart.
+// the recordings that a third column tells apart. both has the times in seconds, and the names of the two columns,
+// separated by a comma, as Options.Time takes them.
 func guessDays(columns []*sampled, taken map[string]bool) (both, id *sampled) {
 	for _, d := range columns {
 		if taken[d.name] || d.times == nil || len(d.times) < 2 || !d.dates &&
@@ -190,7 +198,8 @@ func guessDays(columns []*sampled, taken map[string]bool) (both, id *sampled) {
 	return nil, nil
 }
 
-// at joins days with a column of times of the day; nil if it seems to be none.
+// at joins days with a column of times of the day; nil if it seems to be none. Numbers are taken for times of the
+// day only below a usual name, and if most steps are then equal.
 func (c *sampled) at(of *sampled) *sampled {
 	days := clock{dates: c.dates}
 	var texts dayClock
@@ -202,6 +211,7 @@ func (c *sampled) at(of *sampled) *sampled {
 		}
 		seconds = append(seconds, v)
 	}
+	// Hours up to 24 say less than 1430 does: their column has to be called hour.
 	name := strings.ToLower(of.name)
 	hours := name == "hour" || name == "hr"
 	if !texts.colons && (!slices.Contains(clockNames, name) || !texts.minutes && !hours) {

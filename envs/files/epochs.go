@@ -7,13 +7,14 @@ import (
 	"regexp"
 )
 
-// epochs are the units in which numbers count from 1970, with the range of numbers from 1973 to 2286.
+// epochs are the units in which numbers count from 1970, with the range of numbers from 1973 to 2286. They are
+// seconds, milliseconds, microseconds and nanoseconds; no number is within two of the ranges.
 var epochs = []struct{ perSecond, low, high float64 }{
 	{1, 1e8, 1e10}, {1e3, 1e11, 1e13}, {1e6, 1e14, 1e16}, {1e9, 1e17, 1e19},
 }
 
 // step reads the step of a grid of the times of the clock, of which first is one. Numbers that count from 1970 take
-// steps such as 15min too.
+// steps such as 15min too, but no months or business days, which are not equally long.
 func (c *clock) step(text string, first float64) (calendar, error) {
 	grid, err := parseStep(text, c.dates)
 	if err == nil || c.dates {
@@ -37,6 +38,7 @@ func (c *clock) step(text string, first float64) (calendar, error) {
 }
 
 // since is how long a time lies behind midnight of its day, or behind Monday of its week where steps are weeks.
+// grid.epoch, which is above 0, says how many numbers are a second.
 func (c *clock) since(at float64, grid calendar) float64 {
 	period, before := day*grid.epoch, 0.0
 	if grid.weeks {

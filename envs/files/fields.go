@@ -11,7 +11,8 @@ import (
 )
 
 // perStep reads a field with a row of values for each step of each episode; nil if the file has none. The field may
-// have fewer rows than steps, by at most fewer.
+// have fewer rows than steps, by at most fewer. Its episodes have to be those of the observations, all with the same
+// width. fewer is 1 for controls and else 0.
 func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel, error) {
 	p, err := b.panel(key, form, trailing...)
 	if p == nil || err != nil {
@@ -33,7 +34,8 @@ func (b *builder) perStep(key, form string, fewer int, trailing ...int) (*panel,
 	return p, nil
 }
 
-// controls reads u. If it has one row less than steps, row i acts between steps i and i+1.
+// controls reads u. If it has one row less than steps, row i acts between steps i and i+1. A NaN stays one until
+// Dataset.check fills it in.
 func (b *builder) controls() error {
 	p, err := b.perStep("u", "[N,T,du]", 1, 1)
 	if p == nil || err != nil {
@@ -50,7 +52,7 @@ func (b *builder) controls() error {
 	return nil
 }
 
-// shifted moves rows of controls one step later; the first row is zero.
+// shifted moves rows of controls one step later; the first row is zero. Rows that do not fit into T are dropped.
 func shifted(data []float32, T, width int) []float32 {
 	moved := make([]float32, T*width)
 	if T > 0 {
@@ -59,7 +61,8 @@ func shifted(data []float32, T, width int) []float32 {
 	return moved
 }
 
-// masks reads mask: one value per step, or one per observed value.
+// masks reads mask: one value per step, or one per observed value. Other values than 0 and 1 are refused. The mask
+// of an episode is [T,dy] either way.
 func (b *builder) masks() error {
 	p, err := b.perStep("mask", "[N,T] or [N,T,dy]", 0, 0, 1)
 	if p == nil || err != nil {
@@ -78,6 +81,7 @@ func (b *builder) masks() error {
 			}
 		}
 		e.Mask = p.data[i]
+		// One value of a step stands for all channels.
 		if width < nx {
 			e.Mask = make([]float32, e.T*nx)
 			for j := range e.Mask {
@@ -88,6 +92,7 @@ func (b *builder) masks() error {
 	return nil
 }
 
+// states reads the true states, [N,T,ns].
 func (b *builder) states() error {
 	p, err := b.perStep("states", "[N,T,ns]", 0, 1)
 	if p == nil || err != nil {
@@ -100,6 +105,7 @@ func (b *builder) states() error {
 	return nil
 }
 
+// labels reads the true labels, [N,T,nl], and calls them label1, label2, … until label_names says otherwise.
 func (b *builder) labels() error {
 	p, err := b.perStep("labels", "[N,T,nl]", 0, 1)
 	if p == nil || err != nil {
@@ -114,6 +120,7 @@ func (b *builder) labels() error {
 	return nil
 }
 
+// modes reads the true modes z, [N,T]: whole numbers of 16 bits with a sign.
 func (b *builder) modes() error {
 	p, err := b.perStep("z", "[N,T]", 0, 0)
 	if p == nil || err != nil {
@@ -132,7 +139,8 @@ func (b *builder) modes() error {
 	return nil
 }
 
-// lengths cuts off the padding.
+// lengths cuts off the padding. It runs after the signals, whose arrays have all steps, and shortens them together.
+// A length is from 1 to T.
 func (b *builder) lengths() error {
 	values, err := b.vector("length", len(b.data.Episodes))
 	if values == nil || err != nil {
@@ -145,6 +153,7 @@ func (b *builder) lengths() error {
 			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source,
 				values[i], terminal.Count(e.T, "step"))
 		}
+		// The source stays: slice would add the steps to it, though what follows them is no data.
 		source := e.Source
 		*e = e.slice(b.data.Spec, 0, n)
 		e.Source = source
@@ -152,7 +161,8 @@ func (b *builder) lengths() error {
 	return nil
 }
 
-// vector reads one number per episode; nil if there is none.
+// vector reads one number per episode; nil if there is none. The values are float64, in the order of the array,
+// whatever its shape.
 func (b *builder) vector(key string, n int) ([]float64, error) {
 	f, ok, err := b.read(key)
 	if !ok || err != nil {
@@ -168,6 +178,7 @@ func (b *builder) vector(key string, n int) ([]float64, error) {
 	return f.array.Float64s(), nil
 }
 
+// splits reads the part of each episode: 0, 1 or 2.
 func (b *builder) splits() error {
 	values, err := b.vector("split", len(b.data.Episodes))
 	if err != nil {
@@ -184,6 +195,7 @@ func (b *builder) splits() error {
 	return nil
 }
 
+// interval reads the time between two steps, which is positive and finite.
 func (b *builder) interval() error {
 	values, err := b.vector("dt", 1)
 	if values == nil || err != nil {
@@ -196,7 +208,8 @@ func (b *builder) interval() error {
 	return nil
 }
 
-// columnNames reads the names of channels.
+// columnNames reads the names of channels. Each has to have as many as there are channels, none of them empty, in an
+// array of text of fixed width.
 func (b *builder) columnNames() error {
 	for _, n := range []struct {
 		key  string

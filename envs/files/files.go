@@ -1,12 +1,13 @@
 // Package files holds a user's own trajectories: it reads them from .npz, .npy, .csv, .tsv, .parquet and .mat
 // files, from folders and globs of those, checks them, splits and normalises them, and writes them.
 //
-// A table whose columns have other names is read with Options: which column is observed, which one is the time, which
-// one tells recordings apart. Times may be dates; rows are put on an even grid, on which gaps are missing values.
+// A table whose columns have other names is read with Options: which column is observed, which one is the time,
+// which one tells recordings apart. Times may be dates; rows are put on an even grid, on which gaps are missing
+// values.
 //
-// A Dataset is a list of episodes of unequal length. Values that were not measured are marked in a
-// mask and stored as zero, so that no NaN ever reaches a model. The same data have the same content
-// hash, whichever format they came in, and one canonical encoding, by which a worker fetches them.
+// A Dataset is a list of episodes of unequal length. Values that were not measured are marked in a mask and stored
+// as zero, so that no NaN ever reaches a model. The same data have the same content hash, whichever format they
+// came in, and one canonical encoding, by which a worker fetches them.
 //
 // The convention (N episodes of at most T steps; arrays of npz and mat files, columns of CSV files):
 //
@@ -24,6 +25,37 @@
 //	–                     episode           which rows belong together; else one episode per file
 //	y_names, u_names, state_names, label_names      names of the columns (text)
 //
+// # How a file becomes a Dataset
+//
+//	.csv .tsv (.gz)  .parquet         .npz  .npy  .mat
+//	       |             |                  |
+//	     csv.go     parquet.go       package array
+//	       +------+------+                  |
+//	              | rows of text            | arrays of numbers
+//	          table.go                  arrays.go, fields.go
+//	              | recording.go: order     | array_times.go: checks times
+//	              | and even grid           |
+//	              +------------+------------+
+//	                           | Dataset.check: NaN into the mask, controls held
+//	                  Dataset.join: all files
+//	                           | settle.go: transforms, origins, float32
+//	                  Dataset.cut, SplitByTime
+//	                           |
+//	           Normalisation.Apply, Encode, WriteNPZ, WriteCSV
+//
+// # Missing values
+//
+// In a cell, a missing value is an empty text, a word such as NA or NaN, or a mark such as "..": see parseNumber.
+// In an array it is NaN, or a 0 in mask. From there on:
+//
+//	while rows are collected    NaN, in float64
+//	on the even grid            NaN for observations of a step without a row; all else is held
+//	in Episode.Levels           NaN
+//	in Episode.Observations     0, with a 0 in Episode.Mask
+//	in a written file           NaN (.npz), an empty cell (.csv), a 0 in mask (images of bytes)
+//
+// A missing control is that of the step before. A missing time, state, label or mode is refused.
+//
 // The package does not know models, batches or how a data set travels.
 package files
 
@@ -37,13 +69,15 @@ import (
 // ErrData is matched by every error about the content of a file.
 var ErrData = errors.New("files: invalid data")
 
-// Error is a fault in a data file. It matches ErrData.
+// Error is a fault in a data file. It matches ErrData. The three texts are made for the user: Problem says what
+// was found, and Remedy what to write, or which option to give, in its place.
 type Error struct {
 	File    string // as the caller gave it
 	Place   string // place in the file: an array, an episode, a line and column; may be empty
 	Problem string
 	Remedy  string // what to do; may be empty
 
+	// of the format reader or the system; nil: the fault was found here
 	cause error
 }
 
@@ -59,6 +93,8 @@ func (e *Error) Message() string {
 	return terminal.Plain(s)
 }
 
+// Error is Message, with the remedy behind a semicolon if there is one. Either fits into a line of a terminal,
+// whatever the file holds.
 func (e *Error) Error() string {
 	if e.Remedy == "" {
 		return e.Message()
@@ -72,12 +108,13 @@ func (e *Error) Is(target error) bool { return target == ErrData }
 // Unwrap returns the error of the reader of the format.
 func (e *Error) Unwrap() error { return e.cause }
 
-// faultf makes an error about a place in a file; inFile adds the file later.
+// faultf makes an error about a place in a file; inFile adds the file later. An empty remedy is none.
 func faultf(place, remedy, format string, args ...any) *Error {
 	return &Error{Place: place, Remedy: remedy, Problem: fmt.Sprintf(format, args...)}
 }
 
-// inFile adds the file to an error that names none.
+// inFile adds the file to an error that names none. It changes the *Error within err in place, and returns err, of
+// whatever kind it is.
 func inFile(name string, err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.File == "" {

@@ -16,7 +16,7 @@ type input struct {
 	part Part
 }
 
-// Paths lists the files that Read reads for paths, in the same order.
+// Paths lists the files that Read reads for paths, in the same order. A file that several paths name is there once.
 func Paths(paths []string) ([]string, error) {
 	inputs, err := expand(paths)
 	var list []string
@@ -26,8 +26,10 @@ func Paths(paths []string) ([]string, error) {
 	return list, err
 }
 
-// expand lists the files that paths name: files, folders (their data files, and those of the
-// folders training, validation and test below) and globs. Numbers in names count as numbers.
+// expand lists the files that paths name: files, folders (their data files, and those of the folders training,
+// validation and test below) and globs. Numbers in names count as numbers. A path that does not exist and has *, ?
+// or [ in it is a glob, in the syntax of filepath.Glob; one that matches nothing is an error for which errors.Is
+// finds fs.ErrNotExist. Files keep the order of paths.
 func expand(paths []string) ([]input, error) {
 	var all []input
 	seen := map[string]bool{}
@@ -48,6 +50,7 @@ func expand(paths []string) ([]input, error) {
 				return nil, err
 			}
 			add(list)
+		// What exists is taken as it is, even with a * in its name.
 		case err != nil && strings.ContainsAny(path, "*?["):
 			list, err := filepath.Glob(path)
 			if err != nil {
@@ -67,6 +70,7 @@ func expand(paths []string) ([]input, error) {
 	return all, nil
 }
 
+// inputsOf are files that all belong to one part.
 func inputsOf(paths []string, part Part) []input {
 	var list []input
 	for _, p := range paths {
@@ -75,7 +79,9 @@ func inputsOf(paths []string, part Part) []input {
 	return list
 }
 
-// listFolder lists the data files of a folder.
+// listFolder lists the data files of a folder. Those in the folder itself have no part; those of folders whose names
+// parsePart knows follow, in the order of the parts. Other folders are not looked at. A folder without data files is
+// an *Error.
 func listFolder(dir string) ([]input, error) {
 	list, folders, err := dataFiles(dir)
 	if err != nil {
@@ -100,6 +106,7 @@ func listFolder(dir string) ([]input, error) {
 	return all, nil
 }
 
+// dataFiles lists the data files and the folders of a folder, without those whose names begin with a dot.
 func dataFiles(dir string) (paths, folders []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -118,12 +125,14 @@ func dataFiles(dir string) (paths, folders []string, err error) {
 	return paths, folders, nil
 }
 
+// isData reports whether a file has the ending of a format.
 func isData(name string) bool {
 	_, ok := formatOf(name)
 	return ok
 }
 
-// naturalOrder compares names with their numbers as numbers: run2 comes before run10.
+// naturalOrder compares names with their numbers as numbers: run2 comes before run10. Names that differ only in
+// zeros in front have the order of their bytes.
 func naturalOrder(a, b string) int {
 	whole := cmp.Compare(a, b)
 	for a != "" && b != "" {
@@ -144,9 +153,11 @@ func naturalOrder(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), whole)
 }
 
+// digits is the number of decimal digits that s begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 
-// join appends the episodes of another file, which has to describe the same system.
+// join appends the episodes of another file, which has to describe the same system. Channels, their names, units of
+// time and images have to be the same, and steps as long to 1 %. Notes are joined too; each is there once.
 func (d *Dataset) join(o *Dataset) error {
 	for _, f := range []struct {
 		name      string
@@ -162,6 +173,7 @@ func (d *Dataset) join(o *Dataset) error {
 		{"names of u", o.ControlNames, d.ControlNames},
 		{"names of states", o.StateNames, d.StateNames},
 	} {
+		// Texts compare lists and numbers alike.
 		if got, want := fmt.Sprint(f.got), fmt.Sprint(f.want); got != want {
 			what := "channels"
 			if strings.HasPrefix(f.name, "names") || f.name == "labels" {
@@ -171,6 +183,7 @@ func (d *Dataset) join(o *Dataset) error {
 				got, want)
 		}
 	}
+	// A file that does not say its step takes that of the others.
 	if d.Spec.DT == 0 {
 		d.Spec.DT = o.Spec.DT
 	}

@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// forms are the ways in which the dates of a column may be written. Each date that is read rules out those that would
-// write it otherwise; the first one that is left writes the dates that follow. A form is a layout of package time that
-// may also hold {Q} (quarter), {half} (of a year), {G}, {V} and {u} (year, week and day of ISO 8601) and {h} (an hour
-// of one digit).
+// forms are the ways in which the dates of a column may be written. Each date that is read rules out those that
+// would write it otherwise; the first one that is left writes the dates that follow. A form is a layout of package
+// time that may also hold {Q} (quarter), {half} (of a year), {G}, {V} and {u} (year, week and day of ISO 8601) and
+// {h} (an hour of one digit). begun is set once a date was read, dates counts them, and list holds the forms that
+// are left, the usual ones first.
 type forms struct {
 	begun bool
 	dates int
@@ -22,7 +23,8 @@ type forms struct {
 // learned is how many dates of a column decide its form.
 const learned = 4096
 
-// learn rules out forms by a date and its text. layout is that of the reader; empty: the text has none.
+// learn rules out forms by a date and its text. layout is that of the reader; empty: the text has none. A date that
+// none of the forms writes leaves none: then dates are written as ISO 8601 has them.
 func (f *forms) learn(text, layout string, at time.Time) {
 	if !f.begun {
 		f.begun = true
@@ -34,7 +36,8 @@ func (f *forms) learn(text, layout string, at time.Time) {
 	}
 }
 
-// variants are the forms that a text of a layout may have.
+// variants are the forms that a text of a layout may have. A text that is ambiguous, as one without a day below 10,
+// has several. The first in the list is the usual one: with zeros in front, all numbers alike.
 func variants(text, layout string) []string {
 	list := []string{layout}
 	also := func(old, new string) {
@@ -54,6 +57,7 @@ func variants(text, layout string) []string {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b string) int { return mixed(a) - mixed(b) })
+	// The layout Z07:00 reads +00:00 as well, but writes Z; words for it are those of the text.
 	also("Z07:00", "-07:00")
 	for _, word := range []string{" UTC", " GMT", " utc", " Z"} {
 		if strings.HasSuffix(text, word) {
@@ -61,6 +65,7 @@ func variants(text, layout string) []string {
 		}
 	}
 	also("PM", "pm")
+	// Package time has no layout for an hour of 24 without a zero in front.
 	also("15:04", "{h}:04")
 	if _, after, ok := strings.Cut(text, "."); ok && strings.Contains(layout, "05") && strings.Contains(text, ":") {
 		also("05", "05."+strings.Repeat("0", len(after[:digits(after)])))
@@ -69,6 +74,7 @@ func variants(text, layout string) []string {
 	if layout != "" {
 		return list
 	}
+	// No layout: the text is a quarter, a half of a year, or a week.
 	if _, form, ok := yearPart(text); ok {
 		list = append(list, form)
 	}
@@ -78,7 +84,8 @@ func variants(text, layout string) []string {
 	return list
 }
 
-// padded writes a lone digit of a layout with a zero in front, or without the zero if it has one.
+// padded writes a lone digit of a layout with a zero in front, or without the zero if it has one. bare is the digit:
+// 2 for days, 1 for months, 3 for hours. It reports whether the layout has it.
 func padded(layout, bare string) (string, bool) {
 	for _, change := range [][2]string{{"0" + bare, bare}, {bare, "0" + bare}} {
 		if i := alone(layout, change[0]); i >= 0 {
@@ -109,9 +116,11 @@ func mixed(layout string) int {
 	return 0
 }
 
+// digitAt reports whether s has a digit at i, which may lie beyond either end.
 func digitAt(s string, i int) bool { return i >= 0 && i < len(s) && s[i] >= '0' && s[i] <= '9' }
 
-// orderedLayout is the layout of a date such as 13/01/2021, of which rest is the layout that follows the day.
+// orderedLayout is the layout of a date such as 13/01/2021, of which rest is the layout that follows the day. The
+// signs between its parts, and the digits of the year, are those of the text.
 func orderedLayout(text, rest string, monthFirst bool) string {
 	end := strings.IndexFunc(text, func(r rune) bool { return r == ' ' || r == 'T' })
 	if end < 0 {
@@ -130,7 +139,7 @@ func orderedLayout(text, rest string, monthFirst bool) string {
 	return parts[0] + string(first) + parts[1] + string(signs[len(signs)-1]) + year + rest
 }
 
-// weekForm is the form of 2020-W02, 2020W02 or 2020-W02-3.
+// weekForm is the form of 2020-W02, 2020W02 or 2020-W02-3. It is empty for any other text.
 func weekForm(text string) string {
 	i := strings.IndexAny(text, "Ww")
 	if i < 4 || len(text) < i+3 {
@@ -157,7 +166,7 @@ func written(form string, at time.Time) string {
 	).Replace(text)
 }
 
-// write is a time of the grid as the column has it.
+// write is a time of the grid as the column has it. It undoes read, up to what the forms leave open.
 func (c *clock) write(t float64) string {
 	if c.mixed {
 		return c.writeIn(t, 0)
@@ -177,6 +186,7 @@ func (c *clock) writeIn(t, offset float64) string {
 	case c.numbered:
 		return strconv.FormatFloat(math.Floor(t/day), 'f', -1, 64)
 	}
+	// t is by the clock of the zone: the moment is earlier by its offset, and shown with it.
 	whole := math.Floor(t)
 	at := time.Unix(int64(whole), int64(math.Round((t-whole)*1e9))).UTC()
 	if offset != 0 {
@@ -198,7 +208,8 @@ func (c *clock) writeIn(t, offset float64) string {
 // mostDecimals is up to how many decimals of a file are taken for those that were meant.
 const mostDecimals = 12
 
-// writeNumber is a number with the decimals of the column.
+// writeNumber is a number with the decimals of the column. Zeros at the end are left out if the column leaves them
+// out.
 func (c *clock) writeNumber(t float64) string {
 	if c.digits == 0 && t != math.Trunc(t) {
 		return strconv.FormatFloat(rounded(t), 'f', -1, 64)

@@ -8,9 +8,10 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Generate simulates the first episodes of an environment under a key, as one data set. image has
-// height, width and channels where observations are images, else zeros. The regimes of envs.Switching are the modes of
-// the data set, and no label of it.
+// Generate simulates the first episodes of an environment under a key, as one data set. image has height, width and
+// channels where observations are images, else zeros. The regimes of envs.Switching are the modes of the data set,
+// and no label of it. It is an error if steps is less than two, or if the episodes are no data as files may have
+// them.
 func Generate(env envs.Env, key rng.Key, episodes, steps int) (*Dataset, error) {
 	d := &Dataset{Spec: env.Spec()}
 	if e, ok := env.(envs.Pictured); ok {

@@ -78,7 +78,7 @@ func ReadGuessed(paths []string, asked Options) (*Dataset, Options, error) {
 	return d, how, err
 }
 
-// openTable opens a file of rows; nil if it is another file.
+// openTable opens a file of rows; nil if it is another file. The function closes the file.
 func openTable(path string) (rowSource, func() error, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,7 +97,8 @@ var (
 	controlNames = []string{"action", "actions", "act", "input", "inputs", "control", "controls", "uest"}
 )
 
-// guessArrays finds the array of observations by its name, or because it is the only one.
+// guessArrays finds the array of observations by its name, or because it is the only one. It guesses only where
+// reading by the convention fails for want of an array y or images.
 func (o Options) guessArrays(path string) (Options, error) {
 	if len(o.Observe) > 0 {
 		return o, nil
@@ -130,8 +131,9 @@ func (o Options) guessArrays(path string) (Options, error) {
 	return o, nil
 }
 
-// sample reads the first rows of a table; nil if there are none. observed is set if the options or the convention say
-// what is observed.
+// sample reads the first rows of a table; nil if there are none. observed is set if the options or the convention
+// say what is observed. observed stays unset for a y that is one coordinate of several, or the target of a long
+// table.
 func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err error) {
 	header, err := in.next()
 	if errors.Is(err, io.EOF) {
@@ -196,6 +198,7 @@ func plainTarget(name string, header []string) bool {
 	})
 }
 
+// columnName is the heading of column i, counted from 0; column1, column2, … where it is empty.
 func columnName(cell string, i int) string {
 	name := terminal.Plain(strings.TrimSpace(cell))
 	if name == "" {
@@ -323,6 +326,7 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 			return date, of
 		}
 	}
+	// Dates stand before numbers, and numbers in the order of usual names.
 	for _, name := range timeNames {
 		for _, c := range columns {
 			if !taken[c.name] && c.times != nil && !c.dates && len(c.times) > 1 && strings.ToLower(c.name) == name {
@@ -341,6 +345,7 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 		}
 	}
 	for _, c := range columns {
+		// Years and months as 201012, seconds since 1970, or texts such as 14:30.
 		if !taken[c.name] && c.grows(id) && (c.codes() || c.epochs() || c.ofDay && !dated) {
 			return c, id
 		}
@@ -354,6 +359,7 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 		}
 	}
 	for _, c := range candidates {
+		// The times begin again: something tells recordings apart.
 		part := !c.dates && slices.Contains(partNames, strings.ToLower(c.name))
 		id := guessID(columns, taken, c)
 		if id == nil || part && id.numeric {
@@ -376,6 +382,7 @@ func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled 
 			!time.grows(c) || !c.blocks() && !time.repeats() {
 			continue
 		}
+		// The rank decides among columns; of equal ones the first.
 		r := 1
 		switch {
 		case slices.Contains(idNames, strings.ToLower(c.name)):

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Times are those of the steps of a recording. They go on behind its end.
+// Times are those of the steps of a recording. They go on behind its end. They are immutable, and may be read by
+// several goroutines.
 type Times struct {
 	// Columns are the names in the file: one, those of days and of times of the day, or those of the parts of a date.
 	Columns []string
@@ -27,7 +28,7 @@ type Times struct {
 	wall   bool    // the grid is one of the recording's own clock, not of UTC
 }
 
-// From are the times of a part that begins at a step. nil stays nil.
+// From are the times of a part that begins at a step. nil stays nil. It copies t, and shares what does not change.
 func (t *Times) From(step int) *Times {
 	if t == nil || step == 0 {
 		return t
@@ -37,7 +38,8 @@ func (t *Times) From(step int) *Times {
 	return &part
 }
 
-// Text is the time of a step as the file writes it, one text for each of Columns. nil has none.
+// Text is the time of a step as the file writes it, one text for each of Columns. nil has none. A negative step lies
+// before the recording, one from its length on behind it.
 func (t *Times) Text(step int) []string {
 	if t == nil {
 		return nil
@@ -53,7 +55,8 @@ func (t *Times) Text(step int) []string {
 	return []string{t.clock.write(days), t.ofDay.write(at - days)}
 }
 
-// moment is the time of a step.
+// moment is the time of a step. Of months it is at the same day as the first, or the last day of a shorter month; of
+// recordings at the ends of months always the last.
 func (t *Times) moment(step int) float64 {
 	n := float64(step + t.skip)
 	switch t.grid.unit {
@@ -74,12 +77,14 @@ func (t *Times) moment(step int) float64 {
 }
 
 // Step is the step at which a time lies, which is written as in the file; an error if it is no time, or lies between
-// two steps.
+// two steps. texts has a text for each of Columns. A time may miss its step by 5 % of one.
 func (t *Times) Step(texts []string) (int, error) {
 	if t.ofDay == nil && len(t.Columns) > 1 {
 		texts = []string{joinParts(t.Columns, texts)}
 	}
+	// A copy reads: the clock of the recording stays as it is.
 	c := *t.clock
+	// Times that were numbers in the file, and became seconds, are read as numbers again.
 	c.dates = c.dates && !c.numbered && c.code == nil
 	at, err := c.read(strings.TrimSpace(texts[0]))
 	if err != nil {
@@ -100,6 +105,7 @@ func (t *Times) Step(texts []string) (int, error) {
 	case c.dates && t.clock.zoned:
 		at = t.onGrid(at, c.offset, strings.Contains(c.layout, "07"))
 	}
+	// The second column has the time of the day.
 	if t.ofDay != nil {
 		of := *t.ofDay
 		v, err := of.read(strings.TrimSpace(texts[1]))
@@ -119,7 +125,8 @@ func (t *Times) Step(texts []string) (int, error) {
 	return int(step) - t.skip, nil
 }
 
-// times are those of the rows of a recording, from the first row or the begin of its step.
+// times are those of the rows of a recording, from the first row or the begin of its step. All recordings of a table
+// share one clock. Without a grid there are none.
 func (t *table) times(e *rows, grid calendar) *Times {
 	if !t.hasTime || len(e.time) == 0 || !(grid.step > 0) {
 		return nil
@@ -134,6 +141,7 @@ func (t *table) times(e *rows, grid calendar) *Times {
 		of := t.dayClock
 		times.ofDay = &of
 	}
+	// The first step begins where the grid says, at its first row or before it.
 	if t.options.Resample != "" {
 		begin := t.clock.begin(grid, e)
 		first := begin + grid.step*math.Floor((grid.position(e.time[0])-begin)/grid.step+1e-9)

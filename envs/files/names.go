@@ -1,7 +1,7 @@
 package files
 
 // ColumnsOf returns the names of the columns of the first file, or of its arrays, in their order: what Options can
-// name.
+// name. It reads no more than the header of a table.
 func ColumnsOf(paths []string) ([]string, error) {
 	inputs, err := expand(paths)
 	if err != nil || len(inputs) == 0 {

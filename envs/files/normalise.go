@@ -20,12 +20,12 @@ type Scale struct {
 	Transforms []Transform `json:"transforms,omitempty"`
 }
 
-// Normalisation has the scales of observations and controls. A run stores it as JSON.
+// Normalisation has the scales of observations and controls. A run stores it as JSON. Copies share maps and slices.
 type Normalisation struct {
 	Observations Scale `json:"observations"`
 	Controls     Scale `json:"controls"`
-	// Recordings are the scales of observations where each recording has one of its own, by what Dataset.Recordings calls
-	// it; nil: all have that of Observations. Otherwise that has names and transforms alone.
+	// Recordings are the scales of observations where each recording has one of its own, by what Dataset.Recordings
+	// calls it; nil: all have that of Observations. Otherwise that has names and transforms alone.
 	Recordings map[string]Scale `json:"recordings,omitempty"`
 	// RecordingControls are the scales of controls of these recordings; nil: all have that of Controls.
 	RecordingControls map[string]Scale `json:"recording_controls,omitempty"`
@@ -34,7 +34,8 @@ type Normalisation struct {
 	TimeUnit string  `json:"time_unit,omitempty"`
 }
 
-// Describe fills in what the scale says beside numbers: names, transforms and the time between two steps.
+// Describe fills in what the scale says beside numbers: names, transforms and the time between two steps. Means,
+// deviations and recordings stay as they are.
 func (n *Normalisation) Describe(d *Dataset) {
 	n.Observations.Names, n.Observations.Transforms = nil, d.Transforms
 	n.Controls.Names = nil
@@ -80,8 +81,9 @@ func (s Scale) Units(c int, path, before []float64) []float64 {
 }
 
 // Measure returns means and standard deviations over the given episodes (the training part). Missing observations do
-// not count, nor do the controls of first steps, which have no effect. A constant channel gets the deviation 1. Images
-// are not scaled.
+// not count, nor do the controls of first steps, which have no effect. A constant channel gets the deviation 1.
+// Images are not scaled. Means are those of the transformed values, with the origin in them. A deviation divides by
+// the number of values, not by one less.
 func (d *Dataset) Measure(episodes []int) Normalisation {
 	var n Normalisation
 	if !d.Images() {
@@ -100,6 +102,7 @@ func (d *Dataset) Measure(episodes []int) Normalisation {
 	return n
 }
 
+// measure is the scale of a signal over episodes. signal gives its rows and their mask; nil: nothing is missing.
 func (d *Dataset) measure(width int, episodes []int, signal func(*Episode) (data, mask []float32)) Scale {
 	if width == 0 {
 		return Scale{}
@@ -116,7 +119,8 @@ func (d *Dataset) measure(width int, episodes []int, signal func(*Episode) (data
 	})
 }
 
-// measureScale is the scale of values that each visits, channel by channel.
+// measureScale is the scale of values that each visits, channel by channel. Two passes, first for the means, keep
+// the digits of values far from zero; so each is called twice. A channel that hardly varies has the deviation 1.
 func measureScale(width int, each func(visit func(channel int, v float64))) Scale {
 	s := Scale{Mean: make([]float64, width), SD: make([]float64, width)}
 	count := make([]float64, width)
@@ -140,7 +144,9 @@ func measureScale(width int, each func(visit func(channel int, v float64))) Scal
 // constantBelow is the deviation, relative to the mean, that can come from rounding to float32 alone.
 const constantBelow = 1e-6
 
-// ParseNormalisation reads a normalisation from JSON and checks that it fits the data set.
+// ParseNormalisation reads a normalisation from JSON and checks that it fits the data set. name is that of the file,
+// for messages; an error is an *Error. Means have to be finite, deviations positive and finite, and there is one of
+// each for a channel; a scale without any is the identity.
 func (d *Dataset) ParseNormalisation(name string, data []byte) (Normalisation, error) {
 	var n Normalisation
 	if err := json.Unmarshal(data, &n); err != nil {
@@ -179,6 +185,8 @@ func (d *Dataset) ParseNormalisation(name string, data []byte) (Normalisation, e
 
 const normalisationForm = `want {"observations": {"mean": [...], "sd": [...]}, "controls": {"mean": [...], "sd": [...]}} with one number per channel`
 
+// check returns an error unless the scale is the identity or has a valid mean and deviation for each of width
+// channels.
 func (s Scale) check(width int) error {
 	if s.identity() {
 		return nil
@@ -194,9 +202,10 @@ func (s Scale) check(width int) error {
 	return nil
 }
 
+// identity reports whether the scale changes nothing. Names and transforms do not count.
 func (s Scale) identity() bool { return len(s.Mean) == 0 && len(s.SD) == 0 }
 
-// Apply scales rows of channels in place.
+// Apply scales rows of channels in place. data is row-major, with a column for each channel.
 func (s Scale) Apply(data []float32) { s.apply(data, nil) }
 
 // apply is Apply for data that are relative to origins; nil: to zero.
@@ -251,10 +260,11 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 	return scaled
 }
 
-// Invert returns the data set in the units of the files, up to rounding.
+// Invert returns the data set in the units of the files, up to rounding. Transforms stay done.
 func (n Normalisation) Invert(d *Dataset) *Dataset { return n.mapped(d, Scale.Invert, Scale.Invert) }
 
-// mapped returns the data set with observations and controls changed by their scales.
+// mapped returns the data set with observations and controls changed by their scales. Whatever changes is copied
+// first. Missing values and first controls are zero again afterwards, as a scale would shift them.
 func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, data []float32)) *Dataset {
 	scaled := *d
 	scaled.Episodes = make([]Episode, len(d.Episodes))

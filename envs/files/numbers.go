@@ -8,7 +8,8 @@ import (
 )
 
 // parseNumber reads a number, or true or false as 1 or 0. The usual texts for a missing value give NaN. commas says
-// that decimals may be written with a comma.
+// that decimals may be written with a comma. A point and a comma in one number, and signs for thousands, are
+// refused. inf is an infinity, which callers refuse.
 func parseNumber(text string, commas bool) (float64, error) {
 	if missingMark(text) {
 		return math.NaN(), nil

@@ -8,11 +8,11 @@ import (
 
 // Options say how files are read. The zero value reads them by the convention.
 type Options struct {
-	// Observe, Control and Label name the columns (of arrays: the array) that are observations, controls and labels. If
-	// Observe is given, no other column is an observation; Control and Label alike.
+	// Observe, Control and Label name the columns (of arrays: the array) that are observations, controls and
+	// labels. If Observe is given, no other column is an observation; Control and Label alike.
 	Observe, Control, Label []string
-	// Time names the column of times: numbers or dates; or two columns, separated by a comma: days (numbers or dates) and
-	// times of the day (14:30, 1430 or hours). ID names the column that tells recordings apart.
+	// Time names the column of times: numbers or dates; or two columns, separated by a comma: days (numbers or
+	// dates) and times of the day (14:30, 1430 or hours). ID names the column that tells recordings apart.
 	Time, ID string
 	// Dates is DayFirst or MonthFirst for dates such as 01/02/2021; empty: a date of the column decides, as 13/01/2021.
 	Dates string
@@ -70,6 +70,7 @@ type names struct {
 	known map[string]bool
 }
 
+// add appends a name that is not known yet. A nil receiver collects nothing.
 func (n *names) add(name string) {
 	if n != nil && !n.known[name] {
 		n.order, n.known[name] = append(n.order, name), true
@@ -79,9 +80,11 @@ func (n *names) add(name string) {
 // NoTime is the Time of options that take no column for times, whatever it holds: the rows are even steps.
 const NoTime = "none"
 
-// DefaultLimit is the limit of Options in bytes.
+// DefaultLimit is the limit of Options in bytes. It bounds the memory of one reading: of arrays the bytes in the
+// file, of tables 8 for each cell of a row and 16 more.
 const DefaultLimit = 2 << 30
 
+// limit is the largest size of the data, in bytes, with the default in place of 0.
 func (o Options) limit() int64 {
 	if o.Limit == 0 {
 		return DefaultLimit
@@ -89,7 +92,7 @@ func (o Options) limit() int64 {
 	return o.Limit
 }
 
-// asked are the names that an option mentions, with the option.
+// asked are the names that an option mentions, with the option as a command line has it. NoTime is no name.
 func (o Options) asked() []struct{ flag, name string } {
 	var list []struct{ flag, name string }
 	add := func(flag string, names ...string) {
@@ -111,7 +114,9 @@ func (o Options) asked() []struct{ flag, name string } {
 	return list
 }
 
-// column is the role of a column, and its name in the convention.
+// column is the role of a column, and its name in the convention. What an option names comes first; then Rename;
+// then the convention. Once an option names the columns of a role, the convention gives that role to no other
+// column, unless Rename does. An unused column keeps its name.
 func (o Options) column(name string) (role, string) {
 	o.seen.add(name)
 	switch {
@@ -122,6 +127,7 @@ func (o Options) column(name string) (role, string) {
 	case slices.Contains(o.Label, name):
 		return label, conventional("label", name)
 	case slices.Contains(words(o.Time), name):
+		// Of several columns the first is that of the times; the others add to it.
 		switch {
 		case words(o.Time)[0] == name:
 			return timeOf, "t"
@@ -148,7 +154,8 @@ func (o Options) column(name string) (role, string) {
 	return r, to
 }
 
-// conventional is the name in the convention for a column that was chosen by name.
+// conventional is the name in the convention for a column that was chosen by name. A chosen column speed is
+// y_speed; one that is called y_speed already stays as it is.
 func conventional(word, name string) string {
 	if roleOf(name) == roleOf(word) {
 		return name
@@ -156,7 +163,8 @@ func conventional(word, name string) string {
 	return word + "_" + name
 }
 
-// array is the name in the convention for an array.
+// array is the name in the convention for an array. The order is that of column: options, Rename, convention. It
+// is empty for an array of the convention that an option has put another one in place of.
 func (o Options) array(name string) string {
 	o.seen.add(name)
 	switch {
@@ -186,7 +194,7 @@ func (o Options) array(name string) string {
 }
 
 // checkNames returns an error if an option names what no file contains. kind says whether the names are those of
-// columns or arrays.
+// columns or arrays. The names of all files have been collected in o.seen before.
 func (o Options) checkNames(kind string) error {
 	for _, a := range o.asked() {
 		if !o.seen.known[a.name] {
@@ -196,12 +204,14 @@ func (o Options) checkNames(kind string) error {
 	return nil
 }
 
-// checkRoles returns an error if an option gives one name two roles.
+// checkRoles returns an error if an option gives one name two roles, or if Time has a form that it cannot have. It
+// needs no file.
 func (o Options) checkRoles() error {
 	if named := words(o.Time); !inParts(named) && (len(named) > 2 || len(named) == 2 && yearAmong(named)) {
 		return faultf("--time "+o.Time, "", "times are in one column, or in two (days and times of day), or in the parts "+
 			"of a date: year,quarter or year,month or year,month,day or year,month,day,hour")
 	}
+	// The option that has named a column first is the one that the message gives beside the second.
 	first := map[string]string{}
 	for _, a := range o.asked() {
 		if other, twice := first[a.name]; twice {

@@ -14,8 +14,9 @@ import (
 	logical "github.com/parquet-go/parquet-go/format"
 )
 
-// parquetRows are the rows of a Parquet file whose columns are flat, as text: what a table reads. Dates and timestamps
-// are written as dates, and missing values are empty.
+// parquetRows are the rows of a Parquet file whose columns are flat, as text: what a table reads. Dates and
+// timestamps are written as dates, and missing values are empty. Columns of lists, records and decimals are left
+// out, which notes say.
 type parquetRows struct {
 	groups  []parquet.RowGroup
 	rows    parquet.Rows // of the first of the groups; nil before it was opened
@@ -28,6 +29,7 @@ type parquetRows struct {
 	buffer  []parquet.Row
 }
 
+// parquetColumn says what the values of a column mean, by its logical type.
 type parquetColumn struct {
 	name     string
 	date     bool
@@ -36,6 +38,8 @@ type parquetColumn struct {
 	half     bool          // two bytes are a number
 }
 
+// newParquetRows opens a file, which has to stay open while rows are read. Damage that shows in its directory is an
+// *Error.
 func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	defer caught(&err)
 	info, err := f.Stat()
@@ -48,6 +52,7 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	}
 	in = &parquetRows{groups: file.RowGroups(), buffer: make([]parquet.Row, 1), leaves: map[int]int{}}
 	for _, c := range file.Root().Columns() {
+		// Only a flat column has exactly one value, or none, in each row.
 		if !c.Leaf() || c.Repeated() {
 			in.skip(c, "it holds lists or records")
 			continue
@@ -92,6 +97,7 @@ func (p *parquetRows) next() (record []string, err error) {
 		if len(p.groups) == 0 {
 			return nil, io.EOF
 		}
+		// At most one group of rows is open.
 		if p.rows == nil {
 			p.rows = p.groups[0].Rows()
 		}
@@ -121,6 +127,8 @@ func (p *parquetRows) take(row parquet.Row) error {
 	return nil
 }
 
+// text is a value as a CSV file would have it: numbers with all their digits, dates and times as ISO 8601 has them,
+// in UTC; empty: missing.
 func (c parquetColumn) text(v parquet.Value) string {
 	switch {
 	case v.IsNull():
@@ -140,6 +148,7 @@ func (c parquetColumn) text(v parquet.Value) string {
 			return strconv.FormatUint(uint64(v.Uint32()), 10)
 		}
 		return strconv.FormatInt(int64(v.Int32()), 10)
+	// The old form of timestamps: nanoseconds of a day, and a Julian day, which is 2440588 on 1 January 1970.
 	case parquet.Int96:
 		days, nanoseconds := int64(v.Int96()[2])-2440588, int64(v.Int96()[1])<<32|int64(v.Int96()[0])
 		return time.Unix(days*day, nanoseconds).UTC().Format("2006-01-02T15:04:05.999999999")
@@ -159,7 +168,7 @@ func (c parquetColumn) text(v parquet.Value) string {
 	return string(v.ByteArray())
 }
 
-// half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction.
+// half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction. IEEE 754 calls it binary16.
 func half(b uint16) float64 {
 	sign, exponent, fraction := 1-2*float64(b>>15), int(b>>10&31), float64(b&1023)
 	switch exponent {
@@ -179,12 +188,15 @@ func (p *parquetRows) skip(c *parquet.Column, why string) {
 	p.said = append(p.said, fmt.Sprintf("column %s is not read: %s; write one number for each row", c.Name(), why))
 }
 
+// notes say which columns are not read.
 func (p *parquetRows) notes() []string { return p.said }
 
+// row counts from 1, without the header.
 func (p *parquetRows) row() int          { return p.number }
 func (*parquetRows) what() string        { return "row" }
 func (*parquetRows) decimalCommas() bool { return false }
 
+// parquetFault is the error about a file that the library cannot read.
 func parquetFault(err error) error {
 	return &Error{
 		Problem: "it is no valid Parquet file: " + strings.TrimPrefix(err.Error(), "parquet: "),

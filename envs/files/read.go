@@ -16,6 +16,10 @@ import (
 
 // Read reads files, folders and globs into one data set. Episodes keep the order of the files. An error about the
 // content is an *Error that names the file; an error about a path comes from package os.
+//
+// Every file is checked by itself, has to have the channels of the first, and is joined to it. Then the values of
+// all are transformed and rounded to float32 together, because origins are those of all files. The limit of o
+// holds for all files together.
 func Read(paths []string, o Options) (*Dataset, error) {
 	if err := o.checkRoles(); err != nil {
 		return nil, err
@@ -28,6 +32,7 @@ func Read(paths []string, o Options) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without a name to look for, none is collected.
 	all := &Dataset{}
 	left := o.limit()
 	if len(o.asked()) > 0 {
@@ -55,6 +60,7 @@ func Read(paths []string, o Options) (*Dataset, error) {
 			return nil, inFile(in.path, err)
 		}
 	}
+	// A name may be in any of the files: which one is nowhere is known only after the last.
 	if err := o.checkNames(nameKind(inputs[0].path)); err != nil {
 		return nil, err
 	}
@@ -67,6 +73,7 @@ func Read(paths []string, o Options) (*Dataset, error) {
 		}
 		return nil, err
 	}
+	// Cutting follows transforms: a difference at the beginning of a piece reaches back into the one before it.
 	if o.Cut > 0 {
 		all.cut(max(o.Cut, minSteps))
 	}
@@ -85,6 +92,7 @@ func nameKind(path string) string {
 }
 
 // A format is a way to write data, by the ending of file names. It has rows, which a table reads, or arrays.
+// Exactly one of table and read is set.
 type format struct {
 	ending string
 	table  func(f *os.File) (rowSource, error)
@@ -112,7 +120,8 @@ func formatOf(path string) (format, bool) {
 	return formats[i], true
 }
 
-// readFile reads one file in the format of its extension. left is the rest of the limit, in bytes.
+// readFile reads one file in the format of its extension. left is the rest of the limit, in bytes. What the data
+// take is subtracted from it.
 func readFile(path string, o Options, left *int64) (*Dataset, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -125,6 +134,7 @@ func readFile(path string, o Options, left *int64) (*Dataset, error) {
 	return d, err
 }
 
+// readOpen is readFile for an open file, which stays open. The episodes are checked, and an error names the file.
 func readOpen(f *os.File, path string, o Options, left *int64) (*Dataset, error) {
 	how, ok := formatOf(path)
 	if !ok {
@@ -140,6 +150,7 @@ func readOpen(f *os.File, path string, o Options, left *int64) (*Dataset, error)
 	return d, nil
 }
 
+// dataset reads an open file, without the checks that all formats have in common.
 func (how format) dataset(f *os.File, o Options, left *int64) (*Dataset, error) {
 	if how.table == nil {
 		return how.read(f, o, left)
@@ -151,7 +162,7 @@ func (how format) dataset(f *os.File, o Options, left *int64) (*Dataset, error) 
 	return readTable(in, left, o)
 }
 
-// tableOf returns the rows of an open file; nil if it holds arrays.
+// tableOf returns the rows of an open file; nil if it holds arrays. The rows read from f, which has to stay open.
 func tableOf(f *os.File, path string) (rowSource, error) {
 	how, ok := formatOf(path)
 	if !ok {
@@ -170,6 +181,8 @@ func tableOf(f *os.File, path string) (rowSource, error) {
 // endings are the formats that are read, for messages.
 const endings = "files end in .npz, .npy, .csv, .tsv (also .gz), .parquet or .mat"
 
+// noFormat is the error about a file name with another ending; it says how to convert the formats that people try
+// most.
 func noFormat(path string) error {
 	remedy := endings
 	switch strings.ToLower(filepath.Ext(path)) {
@@ -183,7 +196,8 @@ func noFormat(path string) error {
 	return &Error{File: path, Problem: "the ending of its name is of no format that is read", Remedy: remedy}
 }
 
-// pathFault is an error about a path. One that nobody could read is a fault of the data.
+// pathFault is an error about a path. One that nobody could read is a fault of the data. A path that does not
+// exist stays an error of package os, so that errors.Is finds fs.ErrNotExist.
 func pathFault(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) && !errors.Is(err, fs.ErrNotExist) {
@@ -196,6 +210,7 @@ func pathFault(err error) error {
 	return fmt.Errorf("read the data: %w", err)
 }
 
+// readNPZ reads an archive of NumPy. The directory stands at its end, so the size has to be known.
 func readNPZ(f *os.File, o Options, left *int64) (*Dataset, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -204,6 +219,8 @@ func readNPZ(f *os.File, o Options, left *int64) (*Dataset, error) {
 	return decodeNPZ(f, info.Size(), o, left)
 }
 
+// decodeNPZ is readNPZ for size bytes from anywhere. An array is inflated when it is asked for, so those that are
+// not used cost a look at their header. An array with a damaged header is left to whoever reads it.
 func decodeNPZ(r io.ReaderAt, size int64, o Options, left *int64) (*Dataset, error) {
 	archive, err := array.OpenArchive(r, size)
 	if err != nil {
@@ -226,9 +243,11 @@ func decodeNPZ(r io.ReaderAt, size int64, o Options, left *int64) (*Dataset, err
 	return build(in, o)
 }
 
+// readNPY reads a file with one array of NumPy.
 func readNPY(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeNPY(f, o, left) }
 
-// decodeNPY reads a single array, which holds the observations.
+// decodeNPY reads a single array, which holds the observations. An array of four dimensions or more is images
+// [N,T,H,W(,C)]. It has no name, so Rename has nothing to say.
 func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	a, err := array.Read(r, *left)
 	if err != nil {
@@ -246,8 +265,13 @@ func decodeNPY(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	}}, o)
 }
 
+// readMAT reads the variables of a MATLAB file of version 4 or 5.
 func readMAT(f *os.File, o Options, left *int64) (*Dataset, error) { return decodeMAT(f, o, left) }
 
+// decodeMAT is readMAT for bytes from anywhere. Only variables with a name of the convention are held in memory.
+// MATLAB has no arrays of one dimension, and drops trailing dimensions of length 1: so an array of two dimensions
+// may be one episode, and in.stacked stays unset. A cell array has an episode in each cell. Of variables with the
+// same name the first counts.
 func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	variables, err := array.ReadMATLAB(r, *left, func(name string) bool { return slices.Contains(keys, o.array(name)) })
 	if err != nil {
@@ -281,6 +305,7 @@ func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	return d, err
 }
 
+// gzipRows are the rows of a compressed CSV file.
 func gzipRows(f *os.File, tabs bool) (rowSource, error) {
 	z, err := gzip.NewReader(f)
 	if err != nil {
@@ -292,6 +317,7 @@ func gzipRows(f *os.File, tabs bool) (rowSource, error) {
 // explained is a reader whose errors say what to do.
 type explained struct{ r io.Reader }
 
+// Read is that of the reader below. Every error but io.EOF becomes an *Error: the file is cut off or damaged.
 func (l explained) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -303,7 +329,8 @@ func (l explained) Read(p []byte) (int, error) {
 // errLimit is returned for a table that is larger than may be held.
 var errLimit = array.ErrLimit
 
-// formatFault adds a remedy to an error of a format.
+// formatFault adds a remedy to an error of a format. The first target that err matches gives the remedy. place is
+// an array, or empty.
 func formatFault(place string, err error) error {
 	remedy := ""
 	for _, r := range []struct {

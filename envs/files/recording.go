@@ -12,7 +12,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// close makes an episode from the rows of a recording.
+// close makes an episode from the rows of a recording. One of a single row, where a column tells recordings apart,
+// is left out and noted.
 func (t *table) close(e *rows) error {
 	d := t.data
 	if len(e.lines) == 1 && len(t.list) > 1 && t.hasID {
@@ -38,9 +39,11 @@ func (t *table) close(e *rows) error {
 	if e.id != "" {
 		episode.Source = fmt.Sprintf("episode %s (%s)", e.id, episode.Source)
 	}
+	// The last row of controls acts behind the end, and the first step has none.
 	if t.options.ControlsAfter {
 		episode.Controls = shifted(episode.Controls[:max(0, T-1)*d.Spec.Control], T, d.Spec.Control)
 	}
+	// The one mask of a row is that of all its channels.
 	if e.mask != nil {
 		nx := d.Spec.Observation
 		episode.Mask = make([]float32, T*nx)
@@ -64,8 +67,8 @@ func converted[To, From float32 | float64](values []From) []To {
 	return list
 }
 
-// grids puts the rows of all recordings in the order of their times, and finds the finest grid that one of them needs:
-// the grid of all.
+// grids puts the rows of all recordings in the order of their times, and finds the finest grid that one of them
+// needs: the grid of all. Before, it settles what the times mean.
 func (t *table) grids() error {
 	if !t.hasTime {
 		return nil
@@ -98,7 +101,8 @@ func (t *table) grids() error {
 	return nil
 }
 
-// interval brings the rows of a recording to the even grid.
+// interval brings the rows of a recording to the even grid. Steps between rows are missing observations. A grid with
+// more than 200 steps for each row is refused: its column is hardly one of times.
 func (t *table) interval(e *rows) error {
 	if !t.hasTime || len(e.time) < 2 {
 		return nil
@@ -125,6 +129,7 @@ func (t *table) interval(e *rows) error {
 	return nil
 }
 
+// rowPlace is the line or row of row i of a recording, for messages.
 func (t *table) rowPlace(e *rows, i int) string {
 	return fmt.Sprintf("%s %d", t.in.what(), e.lines[min(i, len(e.lines)-1)])
 }
@@ -153,6 +158,7 @@ func (t *table) order(e *rows) error {
 		t.sorted++
 		e.sort(t.data.Spec)
 	}
+	// Rows of one time are averaged on a grid that was asked for; without one, nothing tells which is right.
 	for i := 1; i < n; i++ {
 		if e.time[i] == e.time[i-1] && t.options.Resample == "" {
 			return faultf(t.rowPlace(e, i), "leave one of them out, name the column that tells recordings apart with --id "+
@@ -186,11 +192,13 @@ func (t *table) grid(e *rows) (calendar, []int, error) {
 	return grid, at, err
 }
 
-// bins are the steps within which times lie, counted from that of the first.
+// bins are the steps within which times lie, counted from that of the first. begin is the position of the grid from
+// which whole steps are counted. The result ascends from 0, as times do.
 func bins(grid calendar, begin float64, times []float64) ([]int, error) {
 	at := make([]int, len(times))
 	for i := range at {
 		position := grid.position(times[i])
+		// A time on the boundary belongs to the step that begins there, however its position was rounded.
 		v := (position - begin + inexact*math.Abs(position)) / grid.step
 		if v > 1<<40 {
 			return nil, faultf("--resample", "is the column one of times? Write a longer step", "it takes too many steps")
@@ -229,8 +237,9 @@ func (c *clock) begin(grid calendar, e *rows) float64 {
 // inexact is the relative error of a position, of a few roundings.
 const inexact = 0x1p-50
 
-// dates decides the order of day and month, and takes times as those of the file's own clock, where all of a recording
-// have the same offset.
+// dates decides the order of day and month, and takes times as those of the file's own clock, where all of a
+// recording have the same offset. An order that nothing decides is a fault, with a date that may be two days as its
+// example.
 func (t *table) dates() error {
 	c := &t.clock
 	if !c.dates {
@@ -252,6 +261,7 @@ func (t *table) dates() error {
 		if err != nil && !errors.Is(err, errAmbiguous) {
 			return faultf(t.rowPlace(e, 0), remedy, "%v", err)
 		}
+		// Every date of this recording is the same in both orders.
 		if e.other == nil {
 			continue
 		}
@@ -272,7 +282,8 @@ func (t *table) dates() error {
 	return nil
 }
 
-// suggestedStep is a step to resample with: the usual one.
+// suggestedStep is a step to resample with: the median gap as a number, or of dates as 1y, 1mo, whole days or
+// seconds.
 func (c *clock) suggestedStep(times []float64) string {
 	gap := median(gaps(times))
 	switch {
@@ -297,7 +308,8 @@ func rounded(v float64) float64 {
 	return r
 }
 
-// columns are the values of the rows, each with its width; mean says that the values of a step are averaged.
+// columns are the values of the rows, each with its width; mean says that the values of a step are averaged. All are
+// row-major, a row for each step; values that a table has not are nil.
 func (e *rows) columns(s envs.Spec) []struct {
 	values *[]float64
 	width  int
@@ -380,6 +392,7 @@ func (e *rows) spread(s envs.Spec, at []int, n int) {
 		for to := range list {
 			switch {
 			case count[to] > 0:
+			// Observations, and whatever comes before the first value.
 			case k == 0 || to < c.width:
 				list[to] = math.NaN()
 			default:

@@ -8,13 +8,16 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// marks are numbers that often stand for a value that is missing.
+// marks are numbers that often stand for a value that is missing. They are compared in float64, and as float32 holds
+// them.
 var marks = [...]float64{-99999, -9999, -999, -99, 9999, 99999, 999999, -32768, 1e20, -1e20}
 
-// remarks say what is suspicious of the values of the observed channels.
+// remarks say what is suspicious of the values of the observed channels. Remarks are for a person: nothing is
+// refused, and no value is changed.
 func (d *Dataset) remarks(channels []Channel) []string {
 	var list []string
 	for c, channel := range channels {
+		// A mark far from all values is the smallest or the largest.
 		for _, v := range []float64{channel.Min, channel.Max} {
 			if !slices.ContainsFunc(marks[:], func(m float64) bool { return float64(float32(m)) == v || m == v }) {
 				continue
@@ -52,7 +55,8 @@ const drowns = 1 << 24
 // rare is from how many other values on a value is one of few: a channel with two levels has no value that is wrong.
 const rare = 10
 
-// drowned is an error if a channel has a rare value beside which all others are equal.
+// drowned is an error if a channel has a rare value beside which all others are equal. After scaling, float32 would
+// hold nothing of the others. Channels with a logarithm are left out, as are images.
 func (d *Dataset) drowned() error {
 	if d.Images() {
 		return nil
@@ -68,6 +72,7 @@ func (d *Dataset) drowned() error {
 			if ranges < drowns || all < rare*n {
 				continue
 			}
+			// The message names the recording where the value stands first.
 			recording := -1
 			d.values(c, func(i int, v float64) {
 				if v == value && recording < 0 {
@@ -121,6 +126,7 @@ func (d *Dataset) scales() (small, large float64) {
 }
 
 // values calls a function with the observed values of a channel in the units of the files, and their recordings.
+// Missing values are left out.
 func (d *Dataset) values(channel int, each func(recording int, v float64)) {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]

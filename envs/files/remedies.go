@@ -2,7 +2,8 @@ package files
 
 import "strings"
 
-// timeRemedy says what to do about a text that is no time.
+// timeRemedy says what to do about a text that is no time. It recognises dates with the name of a zone, and a line
+// of units below the header.
 func (t *table) timeRemedy(text string) string {
 	if i := strings.LastIndexAny(text, " ["); i > 0 && strings.ContainsAny(text[i:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 		var c clock
@@ -16,7 +17,7 @@ func (t *table) timeRemedy(text string) string {
 	return "write times as numbers, or as dates such as 2024-12-31 or 2024-12-31 23:59:59"
 }
 
-// numberRemedy says what to do about a text that is no number.
+// numberRemedy says what to do about a text that is no number. The first cause that fits counts.
 func (t *table) numberRemedy(text string) string {
 	switch {
 	case thousands(text, ',', '.'):

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// sampled is a column with its first values.
+// sampled is a column with its first values. It is what a guess looks at: each column is read as texts, as numbers
+// and as times.
 type sampled struct {
 	name    string
 	unnamed bool      // it has no heading
@@ -21,6 +22,8 @@ type sampled struct {
 	broken  bool // nearly every value is a date
 }
 
+// add takes the cell of the next row. clock is that of the column; commas says that decimals may have a comma. After
+// too many cells that are no times the column is no candidate for times.
 func (c *sampled) add(text string, clock *clock, commas bool) {
 	c.texts = append(c.texts, text)
 	v, err := parseNumber(text, commas)
@@ -29,6 +32,7 @@ func (c *sampled) add(text string, clock *clock, commas bool) {
 	if c.times == nil {
 		return
 	}
+	// An empty cell is no time either.
 	at, err := math.NaN(), error(nil)
 	if text != "" {
 		at, err = clock.read(text)
@@ -54,7 +58,8 @@ const (
 	failureShare = 10
 )
 
-// settle decides what the times are once all values are known.
+// settle decides what the times are once all values are known. A column with some faults is none of times, but is
+// known as broken, so that the faults are said.
 func (c *sampled) settle(clock *clock) {
 	if c.times != nil && c.failed > 0 {
 		c.broken = c.dates && c.failed*failureShare <= len(c.texts) && c.groups() > fewFailures
@@ -73,6 +78,7 @@ func (c *sampled) settle(clock *clock) {
 			monthFirst = first
 		}
 	}
+	// Without a date that decides, the order counts in which the dates ascend or are even.
 	if monthFirst {
 		c.times = c.other
 	}
@@ -114,6 +120,7 @@ func (c *sampled) repeats() bool {
 	return false
 }
 
+// groups is how many different texts the column has.
 func (c *sampled) groups() int {
 	seen := map[string]bool{}
 	for _, t := range c.texts {
@@ -161,6 +168,7 @@ func (c *sampled) evenWithin(id *sampled) bool {
 	return gap > 0
 }
 
+// ascends reports whether each time is later than the one before it.
 func ascends(times []float64) bool {
 	for i := 1; i < len(times); i++ {
 		if times[i] <= times[i-1] {
@@ -170,7 +178,7 @@ func ascends(times []float64) bool {
 	return true
 }
 
-// counts reports whether the values are 0, 1, 2, … or 1, 2, 3, …
+// counts reports whether the values are 0, 1, 2, … or 1, 2, 3, …, none of them missing.
 func (c *sampled) counts() bool {
 	for i, v := range c.numbers {
 		if v != c.numbers[0]+float64(i) {
@@ -180,7 +188,8 @@ func (c *sampled) counts() bool {
 	return len(c.numbers) > 0 && (c.numbers[0] == 0 || c.numbers[0] == 1)
 }
 
-// constantWithin reports whether the column never changes within a recording.
+// constantWithin reports whether the column never changes within a recording. Without id, all rows are one
+// recording. Missing values do not count.
 func (c *sampled) constantWithin(id *sampled) bool {
 	first := map[string]float64{}
 	for i, v := range c.numbers {

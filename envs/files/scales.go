@@ -12,8 +12,8 @@ import (
 // EachRecording is the value of env.normalise that gives each recording a scale of its own.
 const EachRecording = "recording"
 
-// Recordings names the recording that each episode belongs to: what the files call it, or else its number. Parts of one
-// that a split by time divided have the same name.
+// Recordings names the recording that each episode belongs to: what the files call it, or else its number. Parts of
+// one that a split by time divided have the same name. Numbers count from 1.
 func (d *Dataset) Recordings() []string {
 	list := make([]string, len(d.Episodes))
 	n := 0
@@ -28,8 +28,9 @@ func (d *Dataset) Recordings() []string {
 	return list
 }
 
-// MeasureEach is Measure with scales for each recording, over its own episodes of the training part. Without any, what
-// is held out of it could be predicted only in a scale that it gives itself: that is a fault.
+// MeasureEach is Measure with scales for each recording, over its own episodes of the training part. Without any,
+// what is held out of it could be predicted only in a scale that it gives itself: that is a fault. Images, and two
+// recordings of one name, are faults as well.
 func (d *Dataset) MeasureEach(training []int) (Normalisation, error) {
 	if d.Images() {
 		return Normalisation{}, faultf("env.normalise", "use env.normalise=auto", "images keep their values in [0, 1]")
@@ -85,8 +86,9 @@ func (d *Dataset) ownControls(common Scale, episodes []int) Scale {
 	})
 }
 
-// scaleOfControls is the scale of the controls of a recording that each visits. A channel that does not vary there, or
-// that is a switch between 0 and 1, keeps the scale that all have in common: its level is what it says.
+// scaleOfControls is the scale of the controls of a recording that each visits. A channel that does not vary there,
+// or that is a switch between 0 and 1, keeps the scale that all have in common: its level is what it says. each is
+// called more than once, and has to visit the same values every time.
 func scaleOfControls(common Scale, each func(visit func(channel int, v float64))) Scale {
 	if common.identity() {
 		return Scale{}
@@ -103,6 +105,7 @@ func scaleOfControls(common Scale, each func(visit func(channel int, v float64))
 		own[c] = own[c] || v != 0 && v != 1
 	})
 	for c := range own {
+		// own is unset for a switch between 0 and 1.
 		if !own[c] || !varies[c] {
 			s.Mean[c], s.SD[c] = common.Mean[c], common.SD[c]
 		}
@@ -110,7 +113,8 @@ func scaleOfControls(common Scale, each func(visit func(channel int, v float64))
 	return s
 }
 
-// Of is the normalisation of a recording; false if it has no scale, though each recording has one of its own.
+// Of is the normalisation of a recording; false if it has no scale, though each recording has one of its own. The
+// result has one scale for each signal.
 func (n Normalisation) Of(recording string) (Normalisation, bool) {
 	if n.Recordings == nil {
 		return n, true
@@ -130,7 +134,8 @@ func (n Normalisation) with(own, controls Scale) Normalisation {
 }
 
 // OfRows is the normalisation of a series that training did not see, by what is given of it: rows of transformed
-// observations, of which NaN are missing, and of controls.
+// observations, of which NaN are missing, and of controls, both [T][n] and not scaled. With no rows, or where all
+// recordings have one scale, it is n.
 func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 	if n.Recordings == nil || len(rows) == 0 {
 		return n
@@ -169,7 +174,8 @@ func Unsteady(rows [][]float64, width int) int {
 	return slices.Index(varies, false)
 }
 
-// For adds scales for the recordings of a data set that have none, each by its first steps; 0: all.
+// For adds scales for the recordings of a data set that have none, each by its first steps; 0: all. n itself is not
+// changed. What is measured are observations of d after transforms.
 func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 	if n.Recordings == nil {
 		return n
@@ -181,6 +187,7 @@ func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 			continue
 		}
 		e := &d.Episodes[i]
+		// Later steps are those that a forecast has not seen.
 		if steps > 0 && steps < e.T {
 			first := e.slice(d.Spec, 0, steps)
 			e = &first
@@ -207,7 +214,8 @@ func (n Normalisation) Covers(d *Dataset) error {
 	return nil
 }
 
-// Fits reports whether the scales are those of one series with so many channels and controls.
+// Fits reports whether the scales are those of one series with so many channels and controls. They are not where
+// each recording has its own.
 func (n Normalisation) Fits(observations, controls int) bool {
 	return n.Recordings == nil && n.Observations.check(observations) == nil && n.Controls.check(controls) == nil
 }

@@ -40,7 +40,8 @@ type Settings struct {
 	Hash       string  `yaml:"hash" doc:"content hash of the scaled data set, filled in when a run begins"`
 }
 
-// Options say how the files are read.
+// Options returns how the files are read, or an *Error for a pair of Rename that is not OLD=NEW. It looks at no
+// file.
 func (s *Settings) Options() (Options, error) {
 	o := Options{
 		Observe: words(s.Observe), Control: words(s.Control), Label: words(s.Label), Time: s.Time, ID: s.ID,
@@ -60,8 +61,8 @@ func (s *Settings) Options() (Options, error) {
 	return o, nil
 }
 
-// Complete takes over what a guess has found where the settings say nothing, and returns the keys that it has set, as
-// key=value.
+// Complete takes over what a guess has found where the settings say nothing, and returns the keys that it has set,
+// as key=value. What the settings say is never replaced.
 func (s *Settings) Complete(guess Options) []string {
 	var set []string
 	for _, k := range []struct {
@@ -94,12 +95,14 @@ func words(list string) []string {
 	return all
 }
 
-// Divided returns the data set with the parts that splitting by time gives, or as it is, if it is split by episode or
-// the files give the split. Where each recording has its own scale, each is divided by time unless the settings say
-// otherwise.
+// Divided returns the data set with the parts that splitting by time gives, or as it is, if it is split by episode
+// or the files give the split. Where each recording has its own scale, each is divided by time unless the settings
+// say otherwise. The result shares memory with d. It is an *Error if no recording is long enough to be divided.
 func (s *Settings) Divided(d *Dataset) (*Dataset, error) {
 	shares := Fractions{Validation: s.Validation, Test: s.Test}
 	_, err := d.Split(0, shares)
+	// A split by time gives every recording training steps, by which its own scale can be measured; one by episode
+	// need not.
 	whole := s.Split == "episode" || s.Split == "auto" && err == nil && s.Normalise != EachRecording
 	if whole || d.Episodes[0].Part != Unassigned {
 		return d, nil
@@ -113,7 +116,8 @@ var ErrRecorded = errors.New("files: own data are recorded, there is nothing to 
 // New returns ErrRecorded: own data are read by Read.
 func (s *Settings) New() (envs.Env, error) { return nil, ErrRecorded }
 
-// Check returns the conditions between keys that do not hold.
+// Check returns the conditions between keys that do not hold. Before the files are read, that is while Hash is
+// empty, dimensions have to be left open.
 func (s *Settings) Check() []envs.Fault {
 	var faults []envs.Fault
 	if s.Hash == "" {

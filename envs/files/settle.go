@@ -8,11 +8,13 @@ import (
 // Values of a channel that are large beside their range are stored as differences to an origin: float32 has 24 bits,
 // and at least 14 of them are to be left for the range. Below the second limit, float64 has no digits left either.
 const (
-	coarse   = 1 << 10
-	constant = 1e-13
+	coarse   = 1 << 10 // magnitude over range from where on a channel has an origin
+	constant = 1e-13   // range over magnitude up to which a channel is constant
 )
 
-// settle transforms the observations, finds the origins, and rounds to float32.
+// settle transforms the observations, finds the origins, and rounds to float32. The steps are those of all files
+// together. Afterwards Levels are kept only where Observations do not say the same: beside origins or transforms. It
+// is an error if a transform leaves no value.
 func (d *Dataset) settle(t Transforms) error {
 	transforms, err := t.of(d)
 	if err != nil {
@@ -23,6 +25,7 @@ func (d *Dataset) settle(t Transforms) error {
 		return nil
 	}
 	values := make([][]float64, len(d.Episodes)) // nil: those of the episode are right
+	// It stays unset where no file has more digits than float32: then there is nothing to do.
 	exact := false
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
@@ -72,6 +75,7 @@ func (e *Episode) level() {
 	}
 }
 
+// transformed are the levels of an episode after the transforms, [T,dy]; an *Error for a value without a logarithm.
 func (d *Dataset) transformed(e *Episode) ([]float64, error) {
 	values := slices.Clone(e.Levels)
 	nx := d.Spec.Observation
@@ -93,8 +97,9 @@ func (d *Dataset) transformed(e *Episode) ([]float64, error) {
 	return values, nil
 }
 
-// origins are the smallest values of the channels that float32 would round too coarsely, and zero for the others; nil
-// if there is no such channel.
+// origins are the smallest values of the channels that float32 would round too coarsely, and zero for the others;
+// nil if there is no such channel. values are those of each episode in float64, of which nil stands for its
+// Observations.
 func (d *Dataset) origins(values [][]float64) []float64 {
 	nx := d.Spec.Observation
 	low, high := slices.Repeat([]float64{math.Inf(1)}, nx), slices.Repeat([]float64{math.Inf(-1)}, nx)
@@ -113,6 +118,7 @@ func (d *Dataset) origins(values [][]float64) []float64 {
 	}
 	var origins []float64
 	for c := range nx {
+		// A channel that hardly varies has nothing to keep; one of zeros neither.
 		width, size := high[c]-low[c], max(math.Abs(low[c]), math.Abs(high[c]))
 		if width > constant*size && size > coarse*width && !math.IsInf(size, 0) {
 			if origins == nil {
@@ -124,7 +130,8 @@ func (d *Dataset) origins(values [][]float64) []float64 {
 	return origins
 }
 
-// round sets the observations, relative to the origins, from values, or from themselves if values is nil.
+// round sets the observations, relative to the origins, from values, or from themselves if values is nil. It makes
+// new arrays: those of the episode may be shared. NaN becomes a 0 of the mask.
 func (e *Episode) round(values, origins []float64, nx int) {
 	if values == nil && origins == nil {
 		return

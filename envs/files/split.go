@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Part is a part of a split, with the numbers that files use.
+// Part is a part of a split, with the numbers that files use. Unassigned is an episode of which the files say
+// nothing.
 type Part int8
 
 // The parts of a split.
@@ -77,7 +78,8 @@ const splitSample = 2
 
 // Split divides the episodes. If the files give every episode a part, that split is used. Otherwise the parts are
 // drawn; they are a function of the seed and the number of episodes alone. Each part with a positive share gets at
-// least one episode.
+// least one episode. An error that is not about the shares is an *Error: some episodes have no part, none is for
+// training, or there are too few.
 func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 	if s, ok, err := d.givenSplit(); ok || err != nil {
 		return s, err
@@ -93,6 +95,7 @@ func (d *Dataset) Split(seed uint64, f Fractions) (Split, error) {
 			"%s cannot be divided into training, validation and test by episode", terminal.Count(n, "episode"))
 	}
 	part := make([]Part, n)
+	// The first of a permutation are held out: validation, then test.
 	order := permutation(n, rng.New(seed, rng.Batch).At(0, 0, splitSample))
 	for i, e := range order[:validation+test] {
 		part[e] = Validation
@@ -116,6 +119,7 @@ func (d *Dataset) givenSplit() (Split, bool, error) {
 	if given == 0 {
 		return Split{}, false, nil
 	}
+	// A split for some episodes says nothing about the others.
 	if given < len(part) {
 		return Split{}, false, faultf("split", "give it for all or for none", "%d of %d episodes have no part",
 			len(part)-given, len(part))
@@ -128,6 +132,7 @@ func (d *Dataset) givenSplit() (Split, bool, error) {
 	return s, true, nil
 }
 
+// collect lists the episodes of each part. Those without one are for training.
 func collect(part []Part) Split {
 	var s Split
 	for i, p := range part {
@@ -151,7 +156,7 @@ func share(n int, fraction float64) int {
 	return max(1, int(math.Round(float64(n)*fraction)))
 }
 
-// permutation shuffles 0 … n−1 (Fisher and Yates).
+// permutation shuffles 0 … n−1 (Fisher and Yates). All orders have the same probability.
 func permutation(n int, s rng.Stream) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -164,9 +169,10 @@ func permutation(n int, s rng.Stream) []int {
 	return order
 }
 
-// SplitByTime cuts each recording into a first part for training, a second one for validation and a last one for test.
-// A recording that is too short for that is for training. The result has the parts in place of the recordings, and
-// shares their memory.
+// SplitByTime cuts each recording into a first part for training, a second one for validation and a last one for
+// test. A recording that is too short for that is for training. The result has the parts in place of the recordings,
+// and shares their memory. Each part has at least two steps, and training at least as many as validation. Files that
+// give a split are refused.
 func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 	if !(f.Validation >= 0 && f.Test >= 0 && f.Validation+f.Test < 1) {
 		return nil, fmt.Errorf("files: split into %v validation and %v test: want shares that leave some for training",
@@ -182,6 +188,7 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 				"the files give a split already")
 		}
 		validation, test := stepsOf(e.T, f.Validation), stepsOf(e.T, f.Test)
+		// Training comes first in time, so that nothing is predicted from what follows it.
 		training := e.T - validation - test
 		if training < validation || training < minSteps {
 			p := *e

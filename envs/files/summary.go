@@ -5,7 +5,9 @@ import (
 	"slices"
 )
 
-// Summary describes a data set for people, before they train on it.
+// Summary describes a data set for people, before they train on it. Missing is the number of missing observations of
+// all channels; DT is in TimeUnit, or in the unit of the files. Notes are those of the data set, and what is
+// suspicious of its values.
 type Summary struct {
 	Episodes int       `json:"episodes"`
 	Steps    int       `json:"steps"`
@@ -30,7 +32,8 @@ type Lengths struct {
 	Max    int `json:"max"`
 }
 
-// Channel is a column of observations (y) or controls (u). All pixels of images together are one channel.
+// Channel is a column of observations (y) or controls (u). All pixels of images together are one channel. Values are
+// in the units of the files where levels are known, and else as the data set holds them.
 type Channel struct {
 	Signal   string  `json:"signal"`
 	Name     string  `json:"name"`
@@ -43,7 +46,8 @@ type Channel struct {
 	Constant bool    `json:"constant"`
 }
 
-// Summarise reads the whole data set.
+// Summarise reads the whole data set. Observations come before controls; the controls of first steps, which act on
+// nothing, do not count.
 func (d *Dataset) Summarise() (Summary, error) {
 	s := Summary{
 		Episodes: len(d.Episodes), Steps: d.Steps(), States: d.Spec.State, Labels: d.Spec.Labels, DT: d.Spec.DT,
@@ -85,7 +89,8 @@ func (d *Dataset) Summarise() (Summary, error) {
 	return s, err
 }
 
-// channels measures the columns of a signal. Missing values are counted and otherwise ignored.
+// channels measures the columns of a signal. Missing values are counted and otherwise ignored. of gives the rows of
+// a signal and their mask; nil: nothing is masked. Deviations divide by the number of values.
 func (d *Dataset) channels(signal string, width int, names []string,
 	of func(*Episode) (data, mask []float32),
 ) []Channel {

@@ -15,7 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// rowSource gives the rows of a table, the header first.
+// rowSource gives the rows of a table, the header first. All rows have as many cells as the header. A source may
+// have notes() []string, too: what was done to the file.
 type rowSource interface {
 	next() ([]string, error) // io.EOF after the last row
 	row() int                // number of the last row, for messages
@@ -23,7 +24,8 @@ type rowSource interface {
 	decimalCommas() bool     // whether 1,5 may be a number
 }
 
-// table collects the rows of a table into recordings.
+// table collects the rows of a table into recordings. It holds all rows in float64, and makes episodes of them once
+// the last one is read: rows of a recording may lie apart, and the grid is the finest that any recording needs.
 type table struct {
 	in      rowSource
 	options Options
@@ -74,7 +76,7 @@ type rows struct {
 	states, labels, mask, modes []float64
 }
 
-// readTable reads the rows of a table.
+// readTable reads the rows of a table. What rows take is subtracted from left.
 func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	t := &table{
 		in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}},
@@ -101,6 +103,7 @@ func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	if len(t.list) == 0 {
 		return nil, faultf("", "", "there are no rows below the header")
 	}
+	// What times mean (an order of day and month, 1430 as half past two) is decided by all of them together.
 	if err := t.grids(); err != nil {
 		return nil, err
 	}
@@ -140,6 +143,8 @@ func (t *table) notes() {
 
 func (t *table) place() string { return fmt.Sprintf("%s %d", t.in.what(), t.in.row()) }
 
+// readHeader gives each column its role, and each channel its name. It refuses a table without observations, with
+// two columns of one name, or without a column that the options need; columns without a role are noted.
 func (t *table) readHeader() error {
 	header, err := t.in.next()
 	if errors.Is(err, io.EOF) {
@@ -167,6 +172,7 @@ func (t *table) readHeader() error {
 		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s",
 			list(t.header))
 	}
+	// Channels have the order of their columns.
 	d := t.data
 	d.Spec.Observation, d.ObservationNames = len(columns[observation]), channelNames(columns[observation])
 	d.Spec.Control, d.ControlNames = len(columns[control]), channelNames(columns[control])
@@ -215,7 +221,8 @@ func (t *table) blank() error {
 	return nil
 }
 
-// row adds a row to its recording.
+// row adds a row to its recording. Without times, rows of a recording have to lie together: their order is all that
+// is known.
 func (t *table) row(record []string) error {
 	if *t.left -= int64(8*len(t.roles) + 16); *t.left < 0 {
 		return formatFault("", errLimit)
@@ -242,6 +249,7 @@ func (t *table) row(record []string) error {
 	e.lines = append(e.lines, t.in.row())
 	t.rowsRead++
 	for i, cell := range record {
+		// The first part stands for the whole date; the others have the role dateOf.
 		if t.parts != nil && i == t.parts[0] {
 			cell = joinParts(words(t.options.Time), t.partsOf(record))
 		}
@@ -262,7 +270,8 @@ func (t *table) partsOf(record []string) []string {
 	return list
 }
 
-// cell adds the value of column i to the recording of the row.
+// cell adds the value of column i to the recording of the row. A cell without text is NaN where observations and
+// controls are missing, and a fault elsewhere.
 func (t *table) cell(i int, text string) error {
 	e, r := t.last, t.roles[i]
 	switch r {
@@ -295,6 +304,7 @@ func (t *table) cell(i int, text string) error {
 			return t.cellFault(i, "write days as whole numbers or dates, or name this column alone as the time", "%q is no day",
 				text)
 		}
+		// From the first date with two readings on both are kept; before it they are the same.
 		if t.clock.other != at && e.other == nil {
 			e.other = append([]float64{}, e.time...)
 		}
@@ -313,7 +323,8 @@ func (t *table) cell(i int, text string) error {
 	return t.value(i, text, v)
 }
 
-// number reads a number. All numbers of a file have the same decimal sign.
+// number reads a number. All numbers of a file have the same decimal sign. A mark for a missing value is NaN, and
+// counted for the notes.
 func (t *table) number(text string) (float64, error) {
 	if missingMark(text) {
 		t.marked[text]++
@@ -333,6 +344,9 @@ func (t *table) number(text string) (float64, error) {
 	return parseNumber(text, t.in.decimalCommas())
 }
 
+// value adds a number to the recording of the row. Refused are observations from 2⁵³ on that are written as whole
+// numbers, numbers beyond float32, states and labels that are missing, labels and masks other than 0 and 1, and
+// modes that are no whole numbers of 16 bits.
 func (t *table) value(i int, text string, v float64) error {
 	e, r := t.last, t.roles[i]
 	if math.Abs(v) >= exactly && !math.IsInf(v, 0) && r == observation && !floating(text) {
@@ -384,6 +398,7 @@ func (t *table) others(i int) string {
 	return cmp.Or(strings.Join(names, ","), "NAME")
 }
 
+// cellFault is a fault of column i of the last row, with its line and name as the place.
 func (t *table) cellFault(i int, remedy, format string, args ...any) error {
 	return faultf(fmt.Sprintf("%s, column %d (%s)", t.place(), i+1, t.header[i]), remedy, format, args...)
 }

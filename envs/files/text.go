@@ -9,6 +9,7 @@ import (
 // returns reads text whose lines end in a carriage return alone.
 type returns struct{ r io.Reader }
 
+// Read writes a line feed for every carriage return.
 func (t returns) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	for i := range p[:n] {
@@ -25,6 +26,8 @@ type western struct{ r io.Reader }
 // signs are those of Windows-1252 from 0x80 to 0x9f; five of these bytes are none.
 const signs = "€\uFFFD‚ƒ„…†‡ˆ‰Š‹Œ\uFFFDŽ\uFFFD\uFFFD‘’“”•–—˜™š›œ\uFFFDžŸ"
 
+// Read refuses a p that may not hold a single character. A byte becomes up to three bytes, so it reads a quarter of
+// what p holds.
 func (t western) Read(p []byte) (int, error) {
 	if len(p) < utf8.UTFMax {
 		return 0, io.ErrShortBuffer

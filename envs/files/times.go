@@ -9,7 +9,10 @@ import (
 	"time"
 )
 
-// A clock reads the texts of a column of times. All of a column are numbers, or all are dates.
+// A clock reads the texts of a column of times. All of a column are numbers, or all are dates. The first text
+// decides which. A clock that has read all texts of a column also writes times in their form.
+//
+// Times are float64: numbers as they are, dates in seconds since 1970.
 type clock struct {
 	known  bool // a text was read
 	dates  bool
@@ -39,8 +42,9 @@ type clock struct {
 	code         *dateCode
 }
 
-// read returns a time: a number as it is, a date in seconds since 1970 in UTC. Of a date whose day and month may change
-// places it is that with the day first: c.other is the other one, until a date of the column decides.
+// read returns a time: a number as it is, a date in seconds since 1970 in UTC. Of a date whose day and month may
+// change places it is that with the day first: c.other is the other one, until a date of the column decides. An
+// error says why the text is none, without its place.
 func (c *clock) read(text string) (float64, error) {
 	if !c.known {
 		_, err := strconv.ParseFloat(text, 64)
@@ -63,7 +67,7 @@ func (c *clock) read(text string) (float64, error) {
 	return at, nil
 }
 
-// seconds since 1970 of a date. It takes note of its zone.
+// seconds since 1970 of a date. It takes note of its zone. A zero date, which stands for none, is 0.
 func (c *clock) seconds(t time.Time) float64 {
 	if t.IsZero() {
 		return 0
@@ -82,6 +86,7 @@ func (c *clock) number(text string) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%q is no number, as the times before it are", text)
 	}
+	// Beyond 2⁵³ neighbours are the same float64; their difference to the first is not.
 	if whole, err := strconv.ParseInt(text, 10, 64); err == nil && (c.based || math.Abs(v) >= exactly) {
 		if !c.based {
 			c.base, c.based = whole, true
@@ -117,7 +122,7 @@ func (c *clock) monthFirst() (bool, error) {
 	return false, errAmbiguous
 }
 
-// A calendar says how many steps lie between two times of an even grid.
+// A calendar says how many steps lie between two times of an even grid. The zero calendar is not known yet.
 type calendar struct {
 	step float64 // of numbers, in their unit; of dates, in the unit
 	unit string  // empty: numbers; s, min, h, day, business day, week or month; to the user also year
@@ -132,8 +137,9 @@ var secondsOf = map[string]float64{"s": 1, "min": 60, "h": 3600, "day": 86400, "
 
 const day = 86400
 
-// position is the time of a grid's axis in units: months since year 0, days since 1970 and so on. Business days count
-// from Monday to Friday; a time of the day is part of the position. A weekend belongs to the Friday before.
+// position is the time of a grid's axis in units: months since year 0, days since 1970 and so on. Business days
+// count from Monday to Friday; a time of the day is part of the position. A weekend belongs to the Friday before. Of
+// weeks they count from the Monday before 1970.
 func (c calendar) position(t float64) float64 {
 	switch c.unit {
 	case "":
@@ -156,7 +162,8 @@ func (c calendar) position(t float64) float64 {
 	return t / secondsOf[c.unit]
 }
 
-// moment is the time at a position; of months, the begin of one.
+// moment is the time at a position; of months, the begin of one. It undoes position, but for times within a month or
+// on a weekend.
 func (c calendar) moment(position float64) float64 {
 	switch c.unit {
 	case "":
@@ -199,7 +206,8 @@ func (c calendar) named() calendar {
 	return c
 }
 
-// parseStep reads the step of a grid: a number for numbers; a number and a unit for dates, e.g. 15min, d or 3mo.
+// parseStep reads the step of a grid: a number for numbers; a number and a unit for dates, e.g. 15min, d or 3mo. A
+// unit alone is one of it. Quarters and years are months.
 func parseStep(text string, dates bool) (calendar, error) {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789."))
 	n := 1.0

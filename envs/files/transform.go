@@ -8,9 +8,11 @@ import (
 	"strings"
 )
 
-// Transform is what is done to the values of a channel before they are scaled: the logarithm, if Log is set, and then
-// the difference to the value Lag steps before, if Lag is not zero. The first Lag values of a recording, and those
-// beside missing ones, are missing.
+// Transform is what is done to the values of a channel before they are scaled: the logarithm, if Log is set, and
+// then the difference to the value Lag steps before, if Lag is not zero. The first Lag values of a recording, and
+// those beside missing ones, are missing. The zero Transform changes nothing.
+//
+//	z_t = f(x_t) − f(x_{t−Lag}),  or f(x_t) if Lag is 0,  f = ln or the identity
 type Transform struct {
 	Log bool
 	Lag int
@@ -37,7 +39,7 @@ func (t Transform) String() string {
 // MarshalText returns the name of the transform.
 func (t Transform) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText reads the name of a transform.
+// UnmarshalText reads the name of a transform. It sets t to the zero Transform if there is none of that name.
 func (t *Transform) UnmarshalText(text []byte) (err error) {
 	*t, err = parseTransform(string(text))
 	return err
@@ -46,6 +48,8 @@ func (t *Transform) UnmarshalText(text []byte) (err error) {
 // maxLag is the largest lag of a difference.
 const maxLag = 1 << 20
 
+// parseTransform reads none, log, diff, log-diff, or either difference with a lag from 1 to 2²⁰ behind it, as
+// diff12.
 func parseTransform(name string) (Transform, error) {
 	t := Transform{}
 	rest, ok := strings.CutPrefix(name, "log")
@@ -80,8 +84,9 @@ type Transforms struct {
 	Named map[string]Transform
 }
 
-// ParseTransforms reads one transform for all channels, or a list NAME=TRANSFORM,…; a transform without a name is that
-// of the channels that are not named. An empty text is no transform.
+// ParseTransforms reads one transform for all channels, or a list NAME=TRANSFORM,…; a transform without a name is
+// that of the channels that are not named. An empty text is no transform. An error is an *Error. Whether the names
+// are those of channels shows once the data are read.
 func ParseTransforms(text string) (Transforms, error) {
 	t := Transforms{Named: map[string]Transform{}}
 	if strings.TrimSpace(text) == "" {
@@ -105,7 +110,8 @@ func ParseTransforms(text string) (Transforms, error) {
 	return t, nil
 }
 
-// of returns the transforms of the channels of a data set; nil if none has one.
+// of returns the transforms of the channels of a data set; nil if none has one. A channel is known by its heading
+// and by its name. It is an *Error if a name is that of no channel, or if observations are images.
 func (t Transforms) of(d *Dataset) ([]Transform, error) {
 	if t.All == (Transform{}) && len(t.Named) == 0 {
 		return nil, nil
@@ -141,10 +147,11 @@ func (t Transforms) of(d *Dataset) ([]Transform, error) {
 }
 
 // Undo returns the values in the units of the files for a path of transformed values. before are the values, in the
-// units of the files, of at least Lag steps before the path, the last of them directly before it. A value that depends
-// on one that is missing is NaN.
+// units of the files, of at least Lag steps before the path, the last of them directly before it. A value that
+// depends on one that is missing is NaN. Neither argument is changed.
 func (t Transform) Undo(path, before []float64) []float64 {
 	values := slices.Clone(path)
+	// level is the value after the logarithm at step i of the path, before it for i < 0.
 	level := func(i int) float64 {
 		if i >= 0 {
 			return values[i]
@@ -170,8 +177,8 @@ func (t Transform) Undo(path, before []float64) []float64 {
 	return values
 }
 
-// Apply returns the transformed values of a series. bad is the first step whose value has no logarithm, or −1. NaN is a
-// missing value.
+// Apply returns the transformed values of a series. bad is the first step whose value has no logarithm, or −1. NaN
+// is a missing value. It returns new values of the same length, or nil with bad. The series is one recording.
 func (t Transform) Apply(series []float64) (values []float64, bad int) {
 	values = slices.Clone(series)
 	if t.Log {
@@ -183,6 +190,7 @@ func (t Transform) Apply(series []float64) (values []float64, bad int) {
 		}
 	}
 	if t.Lag > 0 {
+		// From the end, so that values[i−Lag] is no difference yet.
 		for i := len(values) - 1; i >= 0; i-- {
 			before := math.NaN()
 			if i >= t.Lag {
@@ -212,7 +220,8 @@ func (t Transform) Before(series []float64) []float64 {
 
 // Restore returns the values in the units of the files for what is expected at the steps of a series, step by step:
 // differences are added to what was observed Lag steps before, or where that is missing, to what was expected there.
-// The first Lag steps are what was observed.
+// The first Lag steps are what was observed. Where Lag is 0, each value is undone by itself. expected is in the
+// units after the transform, observed in those of the files; both have the same length.
 func (t Transform) Restore(expected, observed []float64) []float64 {
 	values := slices.Clone(expected)
 	for i := range values {

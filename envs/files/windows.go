@@ -1,7 +1,7 @@
 package files
 
-// Windows numbers the windows of a fixed length in episodes of unequal length, so that each can be drawn with the same
-// probability.
+// Windows numbers the windows of a fixed length in episodes of unequal length, so that each can be drawn with the
+// same probability. It holds no values, takes memory for each episode alone, and is immutable.
 type Windows struct {
 	episodes []int
 	ends     []int // for each episode, the number of windows up to its end
@@ -36,10 +36,12 @@ func (w Windows) Len() int {
 	return w.ends[len(w.ends)-1]
 }
 
-// Episodes are the episodes with a window, in ascending order of the windows' numbers.
+// Episodes are the episodes with a window, in ascending order of the windows' numbers. The caller must not change
+// the result.
 func (w Windows) Episodes() []int { return w.episodes }
 
-// At returns window k, 0 ≤ k < Len: the episode and its first step.
+// At returns window k, 0 ≤ k < Len: the episode and its first step. It takes time logarithmic in the number of
+// episodes.
 func (w Windows) At(k int) (episode, first int) {
 	lo, hi := 0, len(w.ends)-1
 	for lo < hi { // binary search for the first end above k

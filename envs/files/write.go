@@ -9,9 +9,12 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
 
-// WriteNPZ writes the data set in the convention, so that numpy.load can read it. Episodes are padded to the longest.
-// Missing values are NaN; in images of bytes they are zero, and the mask marks them. The same data set gives the same
-// bytes.
+// WriteNPZ writes the data set in the convention, so that numpy.load can read it. Episodes are padded to the
+// longest. Missing values are NaN; in images of bytes they are zero, and the mask marks them. The same data set
+// gives the same bytes.
+//
+// Left out are signals without channels, length where all episodes are equally long, z unless every episode has
+// modes, split unless every episode has a part, dt where it is unknown, and names where there are none.
 func (d *Dataset) WriteNPZ(w io.Writer) error {
 	out := &npzWriter{archive: array.NewArchiveWriter(w), data: d, n: len(d.Episodes)}
 	for i := range d.Episodes {
@@ -56,6 +59,7 @@ func (o *npzWriter) observations() {
 		for i := range d.Episodes {
 			e := &d.Episodes[i]
 			list := slices.Repeat([]float64{math.NaN()}, o.steps*d.Spec.Observation)
+			// An episode without levels has the same values in float32.
 			if copy(list, e.Levels) == 0 {
 				for j, v := range e.marked() {
 					list[j] = float64(v)
@@ -69,7 +73,8 @@ func (o *npzWriter) observations() {
 	})
 }
 
-// marked returns the observations with NaN where they are missing.
+// marked returns the observations with NaN where they are missing. The result is shared with e if nothing is
+// missing.
 func (e *Episode) marked() []float32 {
 	if e.Mask == nil {
 		return e.Observations
@@ -92,6 +97,7 @@ type npzWriter struct {
 	err     error
 }
 
+// array writes one array, header and data, by write. After an error it does nothing.
 func (o *npzWriter) array(name string, write func(io.Writer) error) {
 	if o.err != nil {
 		return
@@ -116,6 +122,7 @@ func (o *npzWriter) rows(name string, width int, padding float32, of func(*Episo
 	})
 }
 
+// padded writes the data of all episodes, each with padding up to the longest.
 func (o *npzWriter) padded(w io.Writer, width int, padding float32, of func(*Episode) []float32) error {
 	rest := make([]float32, o.steps*width)
 	for i := range rest {
@@ -133,7 +140,8 @@ func (o *npzWriter) padded(w io.Writer, width int, padding float32, of func(*Epi
 	return nil
 }
 
-// images writes bytes if they can represent every value, and float32 otherwise.
+// images writes bytes if they can represent every value, and float32 otherwise. Bytes cannot be NaN: a mask [N,T,dy]
+// is written beside them if any episode has one.
 func (o *npzWriter) images() {
 	d := o.data
 	shape := []int{o.n, o.steps, d.Image[0], d.Image[1], d.Image[2]}
@@ -173,8 +181,8 @@ func (o *npzWriter) images() {
 	}
 }
 
-// byteScale returns the factor that turns the values of all images into bytes, and whether there is one from which the
-// same values can be read back.
+// byteScale returns the factor that turns the values of all images into bytes, and whether there is one from which
+// the same values can be read back. It is 1 for images of 0 and 1 alone, else 255.
 func (d *Dataset) byteScale() (float64, bool) {
 	binary, bytes := true, true
 	for i := range d.Episodes {
@@ -200,6 +208,7 @@ func (o *npzWriter) perEpisode() {
 		parts = append(parts, int64(e.Part))
 		given = given && e.Part != Unassigned
 		hasModes = hasModes && e.Modes != nil
+		// Padding of modes is 0.
 		for t := range o.steps {
 			z := int64(0)
 			if t < len(e.Modes) {
@@ -223,6 +232,7 @@ func (o *npzWriter) perEpisode() {
 	ints("split", []int{o.n}, parts, given)
 }
 
+// names writes an array of text, unless there are no names.
 func (o *npzWriter) names(key string, names []string) {
 	if len(names) > 0 {
 		o.array(key, func(w io.Writer) error { return array.WriteStrings(w, names) })

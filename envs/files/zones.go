@@ -11,7 +11,7 @@ import (
 type zone struct{ from, offset float64 }
 
 // zones are those of a recording whose dates have several offsets, as where summer time begins, in order. What comes
-// before the first has its offset, and what follows the last one's.
+// before the first has its offset, and what follows the last one's. It has at least one.
 type zones []zone
 
 // at is the offset at a moment in UTC.
@@ -24,7 +24,8 @@ func (z zones) at(moment float64) float64 {
 	return z[0].offset
 }
 
-// byClock is the offset at a time of the recording's own clock.
+// byClock is the offset at a time of the recording's own clock. A time that the clock shows twice, in autumn, is
+// that after the change.
 func (z zones) byClock(at float64) float64 {
 	for _, v := range slices.Backward(z) {
 		if v.from+v.offset <= at {
@@ -34,7 +35,8 @@ func (z zones) byClock(at float64) float64 {
 	return z[0].offset
 }
 
-// zone takes note of the offset of the date that was read last.
+// zone takes note of the offset of the date that was read last. It is called before the date joins e.time. Offsets
+// are kept for each row only from the first that differs on.
 func (e *rows) zone(offset float64) {
 	if len(e.time) == 0 {
 		e.offset = offset
@@ -80,7 +82,9 @@ func (t *table) changing(e *rows) {
 		offsetText(e.zones[len(e.zones)-1].offset))
 }
 
-// byClock reports whether steps are counted by the clock of the file.
+// byClock reports whether steps are counted by the clock of the file. Steps that were asked for decide by their
+// unit. Else they are counted by the clock if all rows have one time of the day, or if they are even by the clock
+// alone.
 func (t *table) byClock(utc, clock []float64) bool {
 	if t.options.Resample != "" {
 		grid, err := parseStep(t.options.Resample, true)

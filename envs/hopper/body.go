@@ -39,7 +39,8 @@ const (
 
 const degree = math.Pi / 180
 
-// limits are the ranges of the hinges in rad.
+// limits are the ranges of the hinges in rad. They are those of hopper.xml. A hinge of 0 is the upright robot; thigh
+// and leg bend one way alone.
 var limits = [hinges]struct{ low, high float64 }{
 	{-150 * degree, 0},
 	{-150 * degree, 0},
@@ -49,6 +50,8 @@ var limits = [hinges]struct{ low, high float64 }{
 // A vec is a vector in the plane of motion: x forward, z up.
 type vec struct{ x, z float64 }
 
+// plus, times and dot are v + w, a·v and v·w. Every product is rounded before it is added, here and below, so that
+// no compiler fuses them and a trajectory has the same bits everywhere.
 func (v vec) plus(w vec) vec      { return vec{v.x + w.x, v.z + w.z} }
 func (v vec) times(a float64) vec { return vec{float64(a * v.x), float64(a * v.z)} }
 func (v vec) dot(w vec) float64   { return float64(v.x*w.x) + float64(v.z*w.z) }
@@ -69,8 +72,8 @@ func capsule(length, radius float64) (mass, moment float64) {
 	return cylinder + spheres, moment
 }
 
-// A chain is a point of the robot as seen from its centre of mass: Σ_k R(φ_k)·chain[k], with one
-// vector in the frame of each link and
+// A chain is a point of the robot as seen from its centre of mass: Σ_k R(φ_k)·chain[k], with one vector in the frame
+// of each link and
 //
 //	R(φ)·(x, z) = (x·cos φ + z·sin φ, −x·sin φ + z·cos φ),
 //
@@ -90,7 +93,8 @@ func (a chain) minus(b chain) chain {
 //
 //	moment_k = I_k/m,  alpha_kl = Σ_i m_i/m·d_ik·d_il,  beta_kl = Σ_i m_i/m·d_ik×d_il
 //
-// where the chain d_i leads from the centre of mass of the robot to that of link i.
+// where the chain d_i leads from the centre of mass of the robot to that of link i. Lengths are in m, so moment,
+// alpha and beta are in m².
 type body struct {
 	mass        float64
 	moment      [links]float64
@@ -100,6 +104,7 @@ type body struct {
 	radius      [points]float64
 }
 
+// newBody returns the robot of the constants above. All of it is geometry, computed once: a step reads it alone.
 func newBody() body {
 	var b body
 	var mass [links]float64
@@ -126,6 +131,7 @@ func newBody() body {
 		leg:   toKnee.ending(leg, vec{0, -legLength / 2}),
 		foot:  toAnkle.ending(foot, vec{(heelX + toeX) / 2, 0}),
 	}
+	// The centre of mass is Σ_i m_i/m·(chain of centre i); chains from it follow by subtraction.
 	var centre chain // of mass
 	for i, c := range centres {
 		for k := range c {
@@ -149,6 +155,7 @@ func newBody() body {
 		heel: toAnkle.ending(foot, vec{heelX, 0}).minus(centre),
 		toe:  toAnkle.ending(foot, vec{toeX, 0}).minus(centre),
 	}
+	// Two capsules meet at hip and knee: the thicker one touches first.
 	b.radius = [points]float64{
 		head: torsoRadius, hip: max(torsoRadius, thighRadius), knee: max(thighRadius, legRadius),
 		heel: footRadius, toe: footRadius,

@@ -11,6 +11,7 @@ const (
 	limitMargin   = 0.1  // rad
 	farthest      = 0.2  // m; a point would need 24 m/s to close it in a substep
 
+	// mostRows are a normal and a friction row for each point, and one limit for each hinge.
 	mostRows = 2*points + hinges
 )
 
@@ -22,7 +23,8 @@ const dimensions = 2 + links
 //
 //	direction·y >= bound
 //
-// An impulse of m·λ changes y by λ·direction.
+// An impulse of m·λ changes y by λ·direction. Rows do not depend on y: they are made once for a substep, and swept
+// many times.
 type row struct {
 	direction [dimensions]float64
 	square    float64 // |direction|²
@@ -33,14 +35,16 @@ type row struct {
 	point     int // that touches; −1: a limit
 }
 
-// A solver gathers the constraints of one substep and finds their impulses.
+// A solver gathers the constraints of one substep and finds their impulses. y is the velocity that they start from,
+// and after solve the one that they leave. It is reused from substep to substep, so that nothing is allocated.
 type solver struct {
 	rows [mostRows]row
 	n    int
 	y    [dimensions]float64
 }
 
-// add appends a row with the Jacobian (x, z, angles) and returns its index.
+// add appends a row with the Jacobian (x, z, angles) and returns its index. It turns the Jacobian into the direction
+// (x, z, L⁻¹·angles), and overwrites angles.
 func (c *solver) add(f *factor, x, z float64, angles *[links]float64, bound float64, normal, point int) int {
 	r := &c.rows[c.n]
 	c.n++
@@ -73,6 +77,7 @@ func (c *solver) addContacts(b *body, f *factor, m *motion, dt float64) {
 		}
 		// A sphere rolls: its lowest point moves against the turning of its link.
 		tangent[linkOf[i]] -= b.radius[i]
+		// Friction follows the row whose impulse bounds it.
 		row := c.add(f, 0, 1, &normal, -positive(gap)/dt, -1, i)
 		c.add(f, 1, 0, &tangent, 0, row, i)
 	}
@@ -81,8 +86,9 @@ func (c *solver) addContacts(b *body, f *factor, m *motion, dt float64) {
 // linkOf is the link that carries a point.
 var linkOf = [points]int{head: torso, hip: torso, knee: thigh, heel: foot, toe: foot}
 
-// addLimits adds a row for each hinge near an end of its range. A hinge that a reset has put beyond
-// its range may not go further, but is not pushed back.
+// addLimits adds a row for each hinge near an end of its range. A hinge that a reset has put beyond its range may
+// not go further, but is not pushed back. The Jacobian of a hinge is +1 for the link above it and −1 for the link
+// below. Both ends are never near: ranges are wider than two margins.
 func (c *solver) addLimits(f *factor, s *State, dt float64) {
 	for j := range hinges {
 		angle, rate := s.Hinge(j)
@@ -98,14 +104,16 @@ func (c *solver) addLimits(f *factor, s *State, dt float64) {
 	}
 }
 
-// solve finds impulses m·λ such that for normals and limits λ >= 0, v >= bound and λ·(v − bound) = 0,
-// and for friction |λ| <= μ·λ_normal with v = 0 where that is less: projected Gauss–Seidel, each
-// visit a step to the least kinetic energy along its row.
+// solve finds impulses m·λ such that for normals and limits λ >= 0, v >= bound and λ·(v − bound) = 0, and for
+// friction |λ| <= μ·λ_normal with v = 0 where that is less: projected Gauss–Seidel, each visit a step to the least
+// kinetic energy along its row. All impulses start at 0. The sweeps end with one in which no row changes y by more
+// than converged, or with the last; what is then still below ground motion.place lifts out.
 func (c *solver) solve(friction float64) {
 	for range sweeps {
 		largest := 0.0
 		for i := range c.rows[:c.n] {
 			r := &c.rows[i]
+			// The impulse at which the velocity along the row is exactly its bound.
 			impulse := r.impulse + float64(r.inverse*(r.bound-dot(&r.direction, &c.y)))
 			if r.normal < 0 {
 				impulse = positive(impulse)
@@ -128,7 +136,7 @@ func (c *solver) solve(friction float64) {
 	}
 }
 
-// touches reports whether the solved impulses press the foot to the ground.
+// touches reports whether the solved impulses press the foot to the ground. A contact without an impulse is none.
 func (c *solver) touches() bool {
 	for i := range c.rows[:c.n] {
 		r := &c.rows[i]
@@ -147,6 +155,7 @@ func positive(x float64) float64 {
 	return 0
 }
 
+// dot returns a·b. The six terms are written out, as those of addScaled: the sweeps spend their time here.
 func dot(a, b *[dimensions]float64) float64 {
 	return float64(a[0]*b[0]) + float64(a[1]*b[1]) + float64(a[2]*b[2]) +
 		float64(a[3]*b[3]) + float64(a[4]*b[4]) + float64(a[5]*b[5])

@@ -6,9 +6,9 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// A State holds the coordinates and their rates. The coordinates are the centre of mass of the
-// robot and the absolute angles of the links about the y axis: with these, gravity and the motion
-// of the whole never mix with the motion within.
+// A State holds the coordinates and their rates. The coordinates are the centre of mass of the robot and the
+// absolute angles of the links about the y axis: with these, gravity and the motion of the whole never mix with the
+// motion within. The plane is that of x, forward, and z, up; the ground is z = 0.
 type State struct {
 	X, Z   float64        // centre of mass, m
 	VX, VZ float64        // m/s
@@ -25,6 +25,7 @@ func (s *State) Hinge(j int) (angle, rate float64) {
 // A pose holds sines and cosines of the angles.
 type pose struct{ sin, cos [links]float64 }
 
+// poseOf returns the sines and cosines of a state, as kernel.SinCos has them: the same bits on every machine.
 func poseOf(s *State) (p pose) {
 	for k, angle := range s.Angle {
 		p.sin[k], p.cos[k] = kernel.SinCos(angle)
@@ -57,7 +58,7 @@ func (p *pose) turning(c *chain) (by [links]vec) {
 	return by
 }
 
-// height returns the z of the end of a chain.
+// height returns the z of the end of a chain. It is that of end, without the x.
 func (p *pose) height(c *chain) float64 {
 	z := 0.0
 	for k, d := range c {
@@ -66,7 +67,8 @@ func (p *pose) height(c *chain) float64 {
 	return z
 }
 
-// A matrix is symmetric, or antisymmetric, and held below and on the diagonal.
+// A matrix is symmetric, or antisymmetric, and held below and on the diagonal. Entry [k][l] counts for l ≤ k; of an
+// antisymmetric one the diagonal is zero.
 type matrix [links][links]float64
 
 // massMatrix returns the mass matrix of the angles and the matrix of the centrifugal terms, both
@@ -74,7 +76,9 @@ type matrix [links][links]float64
 //
 //	M_kl = δ_kl·moment_k + alpha_kl·cos δ + beta_kl·sin δ,  N_kl = ∂M_kl/∂φ_l,  δ = φ_l − φ_k
 //
-// M is symmetric, N antisymmetric.
+// M is symmetric, N antisymmetric. They follow from Lagrange's equations for the kinetic energy ½m·φ̇ᵀMφ̇ of the
+// motion about the centre of mass. Velocities of two links couple by the angle between them alone, so a term
+// φ̇_k·φ̇_l, k ≠ l, never appears in a force.
 func (b *body) massMatrix(p *pose) (m, n matrix) {
 	for k := range links {
 		m[k][k] = b.moment[k] + b.alpha[k][k]
@@ -93,6 +97,7 @@ func (b *body) massMatrix(p *pose) (m, n matrix) {
 //	M·φ̈ = Q − N·φ̇²,  Q_k = (τ_k − τ_{k−1})/m
 //
 // where τ_j, in N m, acts at hinge j about the −y axis, turning the link above it by +τ and that below by −τ.
+// Gravity is not among them: it moves the centre of mass alone. Forces are per unit of the mass, in m²/s².
 func (b *body) forces(n *matrix, s *State, torque *[hinges]float64) (q [links]float64) {
 	for j, tau := range torque {
 		tau /= b.mass
@@ -116,7 +121,7 @@ type factor struct {
 	inverse [links]float64
 }
 
-// factorize returns the factor of a positive definite matrix.
+// factorize returns the factor of a positive definite matrix. A mass matrix always is: moments are above zero.
 func factorize(m *matrix) (f factor) {
 	l, inverse := &f.l, &f.inverse
 	l[0][0] = math.Sqrt(m[0][0])
@@ -136,7 +141,8 @@ func factorize(m *matrix) (f factor) {
 	return f
 }
 
-// transposed returns Lᵀ·x.
+// transposed returns Lᵀ·x: of rates x those in which the kinetic energy, per unit of mass, is half the square of
+// their length.
 func (f *factor) transposed(x *[links]float64) (y [links]float64) {
 	l := &f.l
 	y[0] = float64(l[0][0]*x[0]) + float64(l[1][0]*x[1]) + float64(l[2][0]*x[2]) + float64(l[3][0]*x[3])

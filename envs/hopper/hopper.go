@@ -62,6 +62,7 @@ func DefaultConfig() Config {
 // ErrConfig is returned for constants that do not describe a robot on the ground.
 var ErrConfig = errors.New("hopper: invalid constants")
 
+// validate returns all faults, wrapped in ErrConfig. Damping·DT < 1 keeps damping from turning velocities round.
 func (c Config) validate() error {
 	faults := envs.Constants{Fault: ErrConfig}
 	faults.Check("DT", c.DT, c.DT > 0)
@@ -84,12 +85,14 @@ const (
 	lowest   = 0.8 // a torso at this height or below has fallen, m
 	steepest = 1.0 // or one that is pitched by this, rad
 
+	// Scales of velocities and rates in the state, and the bound of all of its columns.
 	speedScale = 0.3
 	rateScale  = 0.1
 	clipAt     = 5
 )
 
-// observed are the columns of the state that are observed.
+// observed are the columns of the state that are observed. Velocities, rates and contact are not: a model has to
+// find them.
 var observed = [observations]int{0, 1, 2, 6, 7, 8, 10, 12}
 
 // Env is the robot as an environment. It is immutable.
@@ -152,6 +155,7 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 			u = [hinges]float64{draw(&r, 1), draw(&r, 1), draw(&r, 1)}
 			touching = e.step(&m, &u)
 		}
+		// Once fallen, it stays so: the label marks what comes after an episode of Roboschool.
 		fallen = fallen || m.falls(&e.body)
 		for j, v := range u {
 			dst.Controls[hinges*t+j] = float32(v)
@@ -173,6 +177,7 @@ func (e *Env) Reset(hinge [hinges]float64) (s State, touching bool) {
 	return m.State, touching
 }
 
+// reset is Reset for a zero motion. A robot that had to be lifted out of the ground touches it.
 func (e *Env) reset(m *motion, hinge [hinges]float64) (touching bool) {
 	for j, angle := range hinge {
 		m.Angle[j+1] = m.Angle[j] - angle
@@ -192,18 +197,22 @@ func (e *Env) TorsoHeight(s *State) float64 {
 // torso returns the position of the centre of the torso.
 func (m *motion) torso(b *body) vec { return vec{m.X, m.Z}.plus(m.pose.end(&b.torso)) }
 
+// falls reports whether the torso is as low or as pitched as where an episode of Roboschool ends.
 func (m *motion) falls(b *body) bool {
 	pitch, _ := euler(m.Angle[torso])
 	return m.torso(b).z <= lowest || math.Abs(pitch) >= steepest
 }
 
-// record writes the state of one step.
+// record writes the state of one step. start is the height of the torso at step 0. The table of the package comment
+// is the order of values.
 func (m *motion) record(dst []float32, b *body, start float64, touching bool) {
+	// The torso moves with the centre of mass, and around it as the links turn.
 	speed := vec{m.VX, m.VZ}
 	for k, d := range m.pose.turning(&b.torso) {
 		speed = speed.plus(d.times(m.Rate[k]))
 	}
 	pitch, around := euler(m.Angle[torso])
+	// A torso that has turned around faces backwards: its forward velocity changes sign.
 	heading, roll := 1.0, 0.0
 	if around {
 		heading, roll = -1, math.Pi
@@ -238,6 +247,7 @@ func euler(angle float64) (pitch float64, around bool) {
 	}
 }
 
+// draw returns a number uniform in [−bound, bound).
 func draw(r *rng.Stream, bound float64) float64 { return r.Uniform(-bound, bound) }
 
 // clip returns x cut to [−bound, bound].

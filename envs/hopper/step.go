@@ -3,7 +3,8 @@ package hopper
 // rateCap bounds every velocity, in rad/s and m/s; Bullet has the same bound for multibodies.
 const rateCap = 100
 
-// A motion is a state with what follows from it, and room for the constraints of a substep.
+// A motion is a state with what follows from it, and room for the constraints of a substep. Invariant between
+// substeps: pose and gap are those of the state, and no gap is negative, up to rounding.
 type motion struct {
 	State
 	pose   pose
@@ -30,8 +31,9 @@ func (m *motion) place(b *body) (lift float64) {
 	return lift
 }
 
-// Step moves the robot by one time step under the control u, clipped to [−1, 1], and reports whether
-// the foot pressed on the ground on the way.
+// Step moves the robot by one time step under the control u, clipped to [−1, 1], and reports whether the foot
+// pressed on the ground on the way. A robot that is below ground is lifted out first. s is changed in place; u is
+// not.
 func (e *Env) Step(s *State, u *[hinges]float64) (touching bool) {
 	m := motion{State: *s}
 	m.place(&e.body)
@@ -40,6 +42,7 @@ func (e *Env) Step(s *State, u *[hinges]float64) (touching bool) {
 	return touching
 }
 
+// step is Step for a motion that is placed already. It allocates nothing.
 func (e *Env) step(m *motion, u *[hinges]float64) (touching bool) {
 	var torque [hinges]float64
 	for j, v := range u {
@@ -61,6 +64,7 @@ func (e *Env) step(m *motion, u *[hinges]float64) (touching bool) {
 // then impulses, then c' = c + dt·ċ', φ' = φ + dt·φ̇'. Rates are changed in the coordinates (ċ, Lᵀ·φ̇)
 // of the solver, M = L·Lᵀ. It reports whether the foot is pressed to the ground.
 func (e *Env) substep(m *motion, torque *[hinges]float64, dt float64) (touching bool) {
+	// Accelerations: the rates that would follow without ground and limits.
 	mass, centrifugal := e.body.massMatrix(&m.pose)
 	f := factorize(&mass)
 	force := e.body.forces(&centrifugal, &m.State, torque)
@@ -71,10 +75,12 @@ func (e *Env) substep(m *motion, torque *[hinges]float64, dt float64) (touching 
 	for k, v := range f.transposed(&m.Rate) {
 		c.y[2+k] = float64(keep*v) + float64(dt*force[k])
 	}
+	// Impulses: the constraints that could act, from the rates before the substep.
 	c.n = 0
 	c.addLimits(&f, &m.State, dt)
 	c.addContacts(&e.body, &f, m, dt)
 	c.solve(e.cfg.Friction)
+	// Rates back from y, bounded, and the coordinates by them.
 	m.VX, m.VZ = clip(c.y[0], rateCap), clip(c.y[1], rateCap)
 	m.Rate = [links]float64(c.y[2:])
 	f.backward(&m.Rate)
@@ -91,6 +97,8 @@ func (e *Env) substep(m *motion, torque *[hinges]float64, dt float64) (touching 
 // Energy returns kinetic and potential energy in J, the latter above the ground:
 //
 //	½m·(|ċ|² + φ̇ᵀMφ̇),  m·g·z
+//
+// Without torques, damping, contacts and limits of joints their sum is conserved, up to the error of the integrator.
 func (e *Env) Energy(s *State) (kinetic, potential float64) {
 	p := poseOf(s)
 	m, _ := e.body.massMatrix(&p)
@@ -104,7 +112,8 @@ func (e *Env) Energy(s *State) (kinetic, potential float64) {
 	return float64(e.body.mass * kinetic), float64(float64(e.body.mass*e.cfg.Gravity) * s.Z)
 }
 
-// AngularMomentum returns the momentum about the centre of mass, m·Σ_kl M_kl·φ̇_l, in kg m²/s.
+// AngularMomentum returns the momentum about the centre of mass, m·Σ_kl M_kl·φ̇_l, in kg m²/s. Only contacts and
+// damping change it: gravity, torques and limits of joints do not.
 func (e *Env) AngularMomentum(s *State) float64 {
 	p := poseOf(s)
 	m, _ := e.body.massMatrix(&p)

@@ -71,6 +71,7 @@ func New(cfg Config) (*Env, error) {
 	return e, nil
 }
 
+// validate returns the faults of what package planar does not check itself, wrapped in ErrConfig.
 func (c Config) validate() error {
 	faults := envs.Constants{Fault: ErrConfig}
 	faults.Check("Balls", float64(c.Balls), c.Balls >= 1 && c.Balls <= MaxBalls)
@@ -80,6 +81,7 @@ func (c Config) validate() error {
 	return faults.Err()
 }
 
+// labels are the names of the columns, kind by kind, and agent by agent from 1.
 func labels(balls int) []string {
 	var names []string
 	for _, kind := range []string{"wall", "vertical", "horizontal", "ball"} {
@@ -90,13 +92,15 @@ func labels(balls int) []string {
 	return names
 }
 
-// crowding is the largest share of the square that the other agents can take from the last one.
+// crowding is the largest share of the square that the other agents can take from the last one. Each of them keeps
+// centres out of a disc of two radii; the square has the area 4.
 func (e *Env) crowding() float64 {
 	reach := 2 * e.cfg.Radius
 	return float64(e.cfg.Balls-1) * math.Pi * float64(reach*reach) / 4
 }
 
-// roomy is true if a single agent has room in at least a share minFree of the square, looked at on a grid.
+// roomy is true if a single agent has room in at least a share minFree of the square, looked at on a grid. The grid
+// has 200×200 points; it stops once enough are free.
 func (e *Env) roomy() bool {
 	const n = 200
 	free := 0
@@ -168,7 +172,8 @@ func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	}
 }
 
-// start places the agents uniformly where they have room.
+// start places the agents uniformly where they have room. Velocities are drawn once all have a place. New has made
+// sure that there is room.
 func (e *Env) start(balls []planar.Disc, s *rng.Stream) {
 	for i := range balls {
 		p := &balls[i].P
@@ -183,12 +188,14 @@ func (e *Env) start(balls []planar.Disc, s *rng.Stream) {
 	}
 }
 
+// place draws a point uniformly in the square, x before y.
 func place(s *rng.Stream) planar.Vec {
 	x := s.Uniform(-1, 1)
 	return planar.Vec{X: x, Y: s.Uniform(-1, 1)}
 }
 
-// act draws the controls and sets the accelerations.
+// act draws the controls and sets the accelerations. A control acts as the float32 that the episode holds, so that
+// the episode alone explains its motion.
 func (e *Env) act(balls []planar.Disc, u []float32, s *rng.Stream) {
 	for i := range balls {
 		x, y := float32(s.Uniform(-1, 1)), float32(s.Uniform(-1, 1))
@@ -197,6 +204,7 @@ func (e *Env) act(balls []planar.Disc, u []float32, s *rng.Stream) {
 	}
 }
 
+// record writes step t of an episode: positions, velocities, and what each agent met since the step before.
 func (e *Env) record(dst *envs.Episode, t int, balls []planar.Disc) {
 	n := len(balls)
 	state := dst.States[4*n*t : 4*n*(t+1)]

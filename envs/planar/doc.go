@@ -17,5 +17,6 @@
 // All of it is float64 with every product rounded before it is added, and the only function used is
 // the square root, so that a trajectory is the same bits on every machine. Nothing allocates.
 //
-// The package knows neither episodes nor random numbers, nor what the discs stand for.
+// The package knows neither episodes nor random numbers, nor what the discs stand for. Lengths and times are in the
+// units of its caller: with metres and seconds, V is in m/s, A in m/s² and Damping in 1/s.
 package planar

@@ -10,7 +10,8 @@ const (
 	still = 1e-11
 )
 
-// A meeting is the next impact: what a disc meets and when, and the direction of the impulse.
+// A meeting is the next impact: what a disc meets and when, and the direction of the impulse. normal has length 1
+// and points towards disc, away from what it meets.
 type meeting struct {
 	time        float64
 	hit         Contact // 0: there is no impact
@@ -19,7 +20,8 @@ type meeting struct {
 }
 
 // first returns the earliest impact within t. Of several at the same time it returns the first in the order disc by
-// disc; for each disc arena, walls, discs. Without an impact the time is t.
+// disc; for each disc arena, walls, discs. Without an impact the time is t. Each meeting that is found shortens the
+// time within which the following ones are looked for.
 func (w *World) first(discs []Disc, t float64) meeting {
 	m := meeting{time: t}
 	for i := range discs {
@@ -54,6 +56,7 @@ func (m *meeting) sooner(time float64, i int, normal Vec) {
 	}
 }
 
+// arena computes the meeting with the border: the centre of a disc stays within inner, so it is at an edge of it.
 func (m *meeting) arena(i int, d *Disc, inner *Box) {
 	switch {
 	case d.V.X > still && inner.Max.X-d.P.X < float64(d.V.X*m.time):
@@ -70,9 +73,11 @@ func (m *meeting) arena(i int, d *Disc, inner *Box) {
 }
 
 // wall computes the meeting with the box s. The centres of touching discs form a rectangle with round corners: the
-// union of two rectangles and four circles. From outside, the impact is at the first of these that is entered.
+// union of two rectangles and four circles. From outside, the impact is at the first of these that is entered. The
+// two rectangles are the box grown by r along x, and along y; the circles of radius r stand at its corners.
 func (m *meeting) wall(i int, d *Disc, s *slab, r float64) {
 	qx, qy := d.P.X-s.centre.X, d.P.Y-s.centre.Y
+	// Each rectangle is entered at the side that faces the velocity; beside its length the corners count.
 	if math.Abs(d.V.X) > still {
 		side := -math.Copysign(1, d.V.X)
 		t := (float64(side*s.grown.X) - qx) / d.V.X
@@ -87,6 +92,7 @@ func (m *meeting) wall(i int, d *Disc, s *slab, r float64) {
 			m.sooner(t, i, Vec{0, side})
 		}
 	}
+	// Bits 0 and 1 choose the sides of the corner.
 	for corner := range 4 {
 		kx, ky := s.half.X, s.half.Y
 		if corner&1 != 0 {
@@ -102,6 +108,8 @@ func (m *meeting) wall(i int, d *Disc, s *slab, r float64) {
 	}
 }
 
+// discs computes the meeting of discs i and j: their difference enters the circle whose radius is gap, two radii of
+// a disc.
 func (m *meeting) discs(i, j int, d, o *Disc, gap float64) {
 	qx, qy, vx, vy := d.P.X-o.P.X, d.P.Y-o.P.Y, d.V.X-o.V.X, d.V.Y-o.V.Y
 	t, ok := entry(qx, qy, vx, vy, gap)
@@ -128,6 +136,7 @@ func entry(qx, qy, vx, vy, r float64) (float64, bool) {
 	return c / (math.Sqrt(root) - b), true
 }
 
+// unit returns (x, y) at length 1; not both may be 0.
 func unit(x, y float64) Vec {
 	n := math.Sqrt(float64(x*x) + float64(y*y))
 	return Vec{x / n, y / n}

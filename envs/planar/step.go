@@ -14,6 +14,7 @@ const maxImpacts = 200
 func (w *World) Step(discs []Disc, dt float64) {
 	n, h := w.divide(dt)
 	keep := 1 / (1 + float64(w.cfg.Damping*h))
+	// Whether discs are apart is decided once for the whole step.
 	together := w.plan(discs, dt)
 	if together {
 		w.advance(discs, n, h, keep)
@@ -53,13 +54,17 @@ func (w *World) plan(discs []Disc, dt float64) (together bool) {
 	return together
 }
 
+// square returns |v|².
 func square(v Vec) float64 { return float64(v.X*v.X) + float64(v.Y*v.Y) }
 
+// way bounds the distance that a disc moves within t, for the squares of its speed and acceleration: (|v| +
+// |a|·t)·t, and a little more for rounding.
 func way(vv, aa, t float64) float64 {
 	return float64((math.Sqrt(vv)+float64(math.Sqrt(aa)*t))*t) + slack
 }
 
-// separate reports whether certainly no two discs meet during the step.
+// separate reports whether certainly no two discs meet during the step. It compares squares around the discs, as
+// wide as they may move.
 func (w *World) separate(discs []Disc) bool {
 	for i := range discs {
 		d := &discs[i]
@@ -77,6 +82,7 @@ func (w *World) separate(discs []Disc) bool {
 // are more than 62 walls, the last bit stands for all others.
 type near uint64
 
+// wall reports whether wall j may be met.
 func (n near) wall(j int) bool { return n>>min(j+1, 63)&1 != 0 }
 
 // around returns what is within reach of d.
@@ -93,12 +99,14 @@ func (w *World) around(d *Disc) (n near) {
 	return n
 }
 
-// close reports whether d comes near s when it moves by at most dx and dy.
+// close reports whether d comes near s when it moves by at most dx and dy. It compares with the box grown by the
+// radius: a disc near a corner may be close and miss it.
 func (s *slab) close(d *Disc, dx, dy float64) bool {
 	return math.Abs(d.P.X-s.centre.X) < s.grown.X+dx && math.Abs(d.P.Y-s.centre.Y) < s.grown.Y+dy
 }
 
-// glide moves a disc that meets nothing by n sub-steps.
+// glide moves a disc that meets nothing by n sub-steps. Its arithmetic is that of advance, so that a disc takes the
+// same way to the same bits, whichever of them moves it.
 func (d *Disc) glide(n int, h, keep float64) {
 	ax, ay := float64(d.A.X*h), float64(d.A.Y*h)
 	p, v := d.P, d.V
@@ -128,7 +136,7 @@ func (w *World) advance(discs []Disc, n int, h, keep float64) {
 }
 
 // divide returns the number of sub-steps of dt, and their length. A quotient that is a whole number up to rounding
-// counts as whole.
+// counts as whole. All have the same length.
 func (w *World) divide(dt float64) (n int, h float64) {
 	if w.cfg.SubStep == 0 {
 		return 1, dt
@@ -137,6 +145,7 @@ func (w *World) divide(dt float64) (n int, h float64) {
 	return n, dt / float64(n)
 }
 
+// fly moves the discs straight for the time t, by p ← p + v·t.
 func fly(discs []Disc, t float64) {
 	for i := range discs {
 		d := &discs[i]
@@ -154,6 +163,7 @@ func (w *World) collide(discs []Disc, h float64) {
 		if next.hit == 0 {
 			return
 		}
+		// The rest of the sub-step begins at the impact, with new velocities.
 		h -= next.time
 		w.impact(discs, next)
 	}
@@ -162,7 +172,8 @@ func (w *World) collide(discs []Disc, h float64) {
 	}
 }
 
-// impact changes the velocities of those that meet. The normal points towards disc i.
+// impact changes the velocities of those that meet, along the normal, which points towards disc i. What they have
+// along the wall, or beside each other, stays.
 func (w *World) impact(discs []Disc, m meeting) {
 	d := &discs[m.disc]
 	d.Hit |= m.hit
@@ -172,6 +183,7 @@ func (w *World) impact(discs []Disc, m meeting) {
 		o := &discs[m.other]
 		o.Hit |= OtherDisc
 		vx, vy = vx-o.V.X, vy-o.V.Y
+		// Masses are equal: each of two discs takes half of the impulse.
 		share /= 2
 	}
 	push := -share * (float64(vx*m.normal.X) + float64(vy*m.normal.Y))
@@ -183,7 +195,8 @@ func (w *World) impact(discs []Disc, m meeting) {
 	}
 }
 
-// clear reports whether certainly nothing meets anything within t. It compares rectangles around the paths.
+// clear reports whether certainly nothing meets anything within t. It compares rectangles around the paths. What it
+// leaves open, first computes exactly.
 func (w *World) clear(discs []Disc, t float64) bool {
 	for i := range discs {
 		d := &discs[i]
@@ -199,6 +212,8 @@ func (w *World) clear(discs []Disc, t float64) bool {
 	return true
 }
 
+// clearOfWalls is clear for one disc that moves by (dx, dy): its centre stays inside the arena and away from the
+// grown walls.
 func (w *World) clearOfWalls(d *Disc, dx, dy float64) bool {
 	if x, y := d.P.X+dx, d.P.Y+dy; x < w.inner.Min.X || x > w.inner.Max.X || y < w.inner.Min.Y || y > w.inner.Max.Y {
 		return false

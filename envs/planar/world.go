@@ -10,13 +10,14 @@ import (
 // ErrWorld is returned for a world in which nothing can move as described.
 var ErrWorld = errors.New("planar: invalid world")
 
-// Vec is a point or a vector.
+// Vec is a point or a vector. y may grow up or down: nothing here depends on it.
 type Vec struct{ X, Y float64 }
 
-// Box is an axis-parallel rectangle.
+// Box is an axis-parallel rectangle. Min is less than Max in both coordinates.
 type Box struct{ Min, Max Vec }
 
-// Disc is the state of one disc, the acceleration that acts on it, and what it touched.
+// Disc is the state of one disc, the acceleration that acts on it, and what it touched. The caller sets P, V and A;
+// Step changes P, V and Hit, and keeps the rest for itself.
 type Disc struct {
 	P, V Vec     // centre, velocity
 	A    Vec     // acceleration, constant over a step
@@ -49,7 +50,8 @@ type Config struct {
 	SubStep     float64 // longest sub-step h; 0: a step is not divided, which is exact where no forces act
 }
 
-// World is the fixed part of a simulation. It is immutable.
+// World is the fixed part of a simulation. It is immutable. Its methods may be called concurrently, each with discs
+// of its own.
 type World struct {
 	cfg   Config
 	inner Box    // where centres may be
@@ -57,7 +59,8 @@ type World struct {
 	gap   float64
 }
 
-// A slab is a box by its centre, its half extents and these grown by the radius of a disc.
+// A slab is a box by its centre, its half extents and these grown by the radius of a disc. A disc whose centre is
+// outside the grown box does not touch the box.
 type slab struct{ centre, half, grown Vec }
 
 // New returns the world of cfg, or all faults of cfg wrapped in ErrWorld. It keeps no reference to cfg.Walls.
@@ -80,6 +83,8 @@ func New(cfg Config) (*World, error) {
 	return w, nil
 }
 
+// validate returns all faults, wrapped in ErrWorld: numbers out of their ranges or not finite, an arena that a disc
+// does not fit into, and walls without an inside.
 func (c Config) validate() error {
 	var errs []error
 	check := func(what string, v float64, ok bool) {
@@ -100,7 +105,8 @@ func (c Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// Free reports whether a disc with its centre at p overlaps neither a wall nor any of the discs.
+// Free reports whether a disc with its centre at p overlaps neither a wall nor any of the discs. Discs that only
+// touch are free.
 func (w *World) Free(p Vec, discs []Disc) bool {
 	in := w.inner
 	if p.X < in.Min.X || p.X > in.Max.X || p.Y < in.Min.Y || p.Y > in.Max.Y {
@@ -123,5 +129,5 @@ func (w *World) Free(p Vec, discs []Disc) bool {
 	return true
 }
 
-// Walls returns the walls of the world. The caller owns the result.
+// Walls returns the walls of the world. The caller owns the result. The border of the arena is not among them.
 func (w *World) Walls() []Box { return slices.Clone(w.cfg.Walls) }

@@ -29,7 +29,9 @@ const (
 	offset   = linkMass*centre + tipMass*reach                                       // its first moment, h
 )
 
-// A State of the arm: shoulder angle θ, elbow angle γ relative to the first link, and their rates.
+// A State of the arm: shoulder angle θ, elbow angle γ relative to the first link, and their rates. Both are 0 where
+// the arm is stretched out along x, and grow counter-clockwise. The angles of a joint are not wrapped: θ may be any
+// number of turns.
 type State struct {
 	Theta, Gamma         float64 // rad
 	ThetaRate, GammaRate float64 // rad/s
@@ -38,6 +40,8 @@ type State struct {
 // MassMatrix returns the entries of the symmetric mass matrix of (θ, γ) in kg m², for a given cos γ:
 //
 //	M11 = A1 + (m + m_tip)·l² + A2 + 2·l·h·cos γ,  M12 = A2 + l·h·cos γ,  M22 = A2
+//
+// l is the length of a link, and h the first moment of what the elbow carries.
 func MassMatrix(cosGamma float64) (m11, m12, m22 float64) {
 	coupling := float64(length * offset * cosGamma)
 	return momentA1 + beyond*length*length + momentA2 + 2*coupling, momentA2 + coupling, momentA2
@@ -48,7 +52,8 @@ func MassMatrix(cosGamma float64) (m11, m12, m22 float64) {
 //	M(γ)·(θ̈, γ̈) = τ − c − d·M(γ)·(θ̇, γ̇)
 //	c = l·h·sin γ·(−(2·θ̇·γ̇ + γ̇²), θ̇²)
 //
-// for the torques τ in N m and the damping d in 1/s of all velocities of the links.
+// for the torques τ in N m and the damping d in 1/s of all velocities of the links. Damping takes the same share of
+// every rate, so that M cancels.
 func Accelerations(s State, torque [2]float64, damping float64) (theta, gamma float64) {
 	sin, cos := kernel.SinCos(s.Gamma)
 	m11, m12, m22 := MassMatrix(cos)

@@ -13,7 +13,7 @@
 //	0.1·θ̇       | rate of the shoulder                           | 10 rad/s      | state 6
 //	γ/3         | elbow angle relative to the first link         | [−1, 1]       | observation 6, state 7
 //	0.1·γ̇       | rate of the elbow                              | 10 rad/s      | state 8
-//	u           | torques at shoulder and elbow, over 0.05 N m   | U[−1, 1]²     | control; u[t] acts between t−1 and t
+//	u           | torques at shoulder and elbow, over 0.05 N m   | U[−1, 1]²     | control; u[t] acts from t−1 to t
 //	elbow-limit | |γ/3| > 0.99 after the step                    | 0 or 1        | label
 //
 // Observations are free of noise. Controls are drawn anew at every step.
@@ -46,6 +46,7 @@ func DefaultConfig() Config {
 // ErrConfig is returned for constants that do not describe an arm.
 var ErrConfig = errors.New("reacher: invalid constants")
 
+// validate returns all faults, wrapped in ErrConfig. Damping·DT < 1 keeps damping from turning velocities round.
 func (c Config) validate() error {
 	faults := envs.Constants{Fault: ErrConfig}
 	faults.Check("DT", c.DT, c.DT > 0)
@@ -108,9 +109,9 @@ func (e *Env) Probes() envs.Probes {
 	}
 }
 
-// Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded
-// to float32 for the episode only. Random numbers are consumed in the order target x, y, θ, γ, then
-// two controls for each step, those of the warm-up first, of one stream per episode.
+// Simulate fills dst as the contract of envs.Env says. The state is carried in float64 and rounded to float32 for
+// the episode only. Random numbers are consumed in the order target x, y, θ, γ, then two controls for each step,
+// those of the warm-up first, of one stream per episode. Controls of the warm-up are not part of the episode.
 func (e *Env) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	dst.Resize(e.spec, T)
 	r := key.At(0, 0, index)
@@ -148,7 +149,7 @@ func (e *Env) Step(s State, u [controls]float64) State {
 	return s
 }
 
-// record writes the observation and the state of one step.
+// record writes the observation and the state of one step, in the order of the table of the package comment.
 func (e *Env) record(x, state []float32, s State, target [2]float64) {
 	sin, cos := kernel.SinCos(s.Theta)
 	tipX, tipY := s.Tip()
@@ -163,8 +164,10 @@ func (e *Env) record(x, state []float32, s State, target [2]float64) {
 	state[8] = float32(rateScale * s.GammaRate)
 }
 
+// drawControl draws the torques of a step, shoulder before elbow, uniformly in [−1, 1).
 func drawControl(r *rng.Stream) [controls]float64 {
 	return [controls]float64{r.Uniform(-1, 1), r.Uniform(-1, 1)}
 }
 
+// clip returns x cut to [−bound, bound].
 func clip(x, bound float64) float64 { return max(-bound, min(bound, x)) }

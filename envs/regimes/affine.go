@@ -8,7 +8,8 @@ type affine struct {
 	c [2]float64
 }
 
-// turn is x ↦ ρ·R(α)·x + c.
+// turn is x ↦ ρ·R(α)·x + c. The angle is in radians, counter-clockwise. Numbers have the same bits on every machine:
+// see kernel.SinCos.
 func turn(angle, radius float64, c [2]float64) affine {
 	sin, cos := kernel.SinCos(angle)
 	return affine{[4]float64{radius * cos, -radius * sin, radius * sin, radius * cos}, c}

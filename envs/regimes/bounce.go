@@ -70,6 +70,7 @@ func (e *Bounce) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 		dst.States[t] = float32(x)
 		dst.Observations[t] = float32(x + float64(bounceSensor*s.Normal()))
 		dst.Labels[t] = envs.Indicator(up)
+		// The regime that a wall begins acts from the next step on.
 		up = up && x <= bounceWall || !up && x < -bounceWall
 	}
 }

@@ -79,7 +79,7 @@ func (e *Lorenz) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	}
 }
 
-// lorenzStep moves a state by one step of the environment.
+// lorenzStep moves a state by one step of the environment. It draws nothing: noise follows it in Simulate.
 func lorenzStep(x [3]float64) [3]float64 {
 	const h = lorenzDT / lorenzParts
 	for range lorenzParts {

@@ -10,7 +10,7 @@ const (
 	modesSensor = 0.05 // standard deviation of an observation
 )
 
-// rotation is one regime of Modes.
+// rotation is one regime of Modes. A visit to it lasts shortest to longest steps, each number with the same chance.
 type rotation struct {
 	affine
 	shortest int // steps

@@ -40,7 +40,8 @@ type NASCAR struct {
 
 var _ envs.Switching = (*NASCAR)(nil)
 
-// NewNASCAR returns the track, seen by so many channels; 0: the state itself.
+// NewNASCAR returns the track, seen by so many channels; 0: the state itself. The matrix C of channels comes from a
+// seed of its own, so it is the same in every run.
 func NewNASCAR(channels int) *NASCAR {
 	e := &NASCAR{
 		spec: envs.Spec{Name: "nascar", Observation: channels, State: 2, Labels: []string{"regime"}},
@@ -106,7 +107,8 @@ func (e *NASCAR) Simulate(dst *envs.Episode, key rng.Key, index uint32, T int) {
 	}
 }
 
-// section is the part of the track at x.
+// section is the part of the track at x. Of equal values the first counts. The regime of a step is that of where the
+// car was before it.
 func section(x [2]float64) int {
 	k, most := 0, math.Inf(-1)
 	for i, v := range [4]float64{x[0] - nascarBend, -x[0] - nascarBend, x[1], -x[1]} {

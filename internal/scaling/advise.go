@@ -8,16 +8,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// Sample is what a coordinator measured in a step. Work is the time that all workers computed together, Compute the
-// time of the busiest one; the rest of Seconds went into messages and the coordinator's own work. Bytes are those of
-// the coordinator, before the broker copies messages to all workers.
+// Sample is what a coordinator measured in a step. Work is the time that all workers computed together, Compute
+// the time of the busiest one, in seconds; the rest of Seconds went into messages and the coordinator's own work.
+// Bytes are those of the coordinator, before the broker copies messages to all workers.
 type Sample struct {
-	Seconds, Compute, Work float64
+	Seconds, Compute, Work float64 // seconds
 	BytesIn, BytesOut      float64
 	Workers                int
 }
 
-// Habits are the measures that a run already uses, which are not worth advising.
+// Habits are the measures that a run already uses, which are not worth advising. The zero Habits are those of a
+// plain run.
 type Habits struct{ Int16, Differences, LocalSteps bool }
 
 const (
@@ -43,6 +44,7 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 		return "", false
 	}
 	var help []string
+	// What saves less than a twentieth of the step is not worth a change.
 	offer := func(saves float64, format string, args ...any) {
 		if saves >= worthwhile*s.Seconds {
 			help = append(help, fmt.Sprintf(format, args...)+fmt.Sprintf(" would save about %.2g s", saves))
@@ -69,13 +71,19 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 	return text + "; see docs/scaling.md", true
 }
 
-// fewer is the number of workers with the shortest step, √(Work·W/M), or all of them if that is more than there are.
+// fewer is the number of workers with the shortest step. By the model of Advise, w workers take Work/w + M·w/W,
+// which is least at
+//
+//	w = √(Work·W/M)
+//
+// It is all of them if that is more than there are, and at least one.
 func fewer(s Sample) int {
 	n := int(math.Round(math.Sqrt(s.Work * float64(s.Workers) / (s.Seconds - s.Compute))))
 	return min(max(n, 1), s.Workers)
 }
 
-// Adviser watches the steps of a run. It advises once, and again when the time for messages has changed a lot.
+// Adviser watches the steps of a run. It advises once, and again when the time for messages has changed by the
+// factor news. It judges medians, so that a single slow step leads to no advice. It is for one goroutine.
 type Adviser struct {
 	Habits Habits
 

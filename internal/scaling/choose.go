@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// Choice is a change to a run or its cluster, with the predicted time of an update.
+// Choice is a change to a run or its cluster, in words or as the setting that makes it, with the predicted time
+// of an update in seconds.
 type Choice struct {
 	Change  string  `json:"change"`
 	Seconds float64 `json:"seconds"`
@@ -24,12 +25,15 @@ const (
 	integerShards = 256
 )
 
-// Choices are the changes that would save time, without stragglers, the best first.
+// Choices are the changes that would save at least a twentieth of the time of an update, without stragglers, the
+// best first. Each is predicted by itself: what several save together is not the sum. What a run does already, or
+// cannot do beside what it does, is not among them. The arguments have to pass Check.
 func Choices(l Load, c Cluster, w Wire) []Choice {
 	var all []Choice
 	try := func(change string, l Load, c Cluster, w Wire) {
 		all = append(all, Choice{change, Predict(l, c, w).Seconds})
 	}
+	// With fewer shards than workers, some workers have nothing to do.
 	shards := powerAbove(c.Workers)
 	if l.MostShards > 0 {
 		shards = min(shards, l.MostShards)
@@ -56,6 +60,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps), l, c,
 			LocalSteps(replicas, localSteps))
 	}
+	// Workers that share a machine can share one copy of the parameters.
 	if !c.OneMachine && c.Workers > c.Machines {
 		each := (c.Workers + c.Machines - 1) / c.Machines
 		relay := c
@@ -81,7 +86,8 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	return all
 }
 
-// best is the number of workers, up to those that exist, with the shortest update.
+// best is the number of workers, up to those that exist, with the shortest update, and its time. Machines keep as
+// many workers as they have, and those without any are left out. Of equals it is the smallest.
 func best(l Load, c Cluster, w Wire) (workers int, seconds float64) {
 	each := (c.Workers + c.Machines - 1) / c.Machines
 	for n := 1; n <= c.Workers; n++ {
@@ -94,6 +100,8 @@ func best(l Load, c Cluster, w Wire) (workers int, seconds float64) {
 	return workers, seconds
 }
 
+// powerBelow is the greatest power of two that is at most n, for n ≥ 1.
 func powerBelow(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
 
+// powerAbove is the least power of two that is at least n, for n ≥ 1.
 func powerAbove(n int) int { return 1 << bits.Len(uint(n-1)) }

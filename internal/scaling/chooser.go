@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Exchanged is what was measured of a step: how its gradient got to the coordinator, of how many blocks, how long the
-// step took, and how much of that was left when all blocks had been announced. Times are in seconds.
+// Exchanged is what was measured of a step: how its gradient got to the coordinator, of how many blocks, how long
+// the step took, and how much of that was left when all blocks had been announced (Wait). Times are in seconds.
 type Exchanged struct {
 	Workers, Blocks int
 	Sharded         bool
@@ -29,22 +29,24 @@ const (
 //	t·(1 − (1 + ⌈N/W⌉·(W−1)/W)/N)
 //
 // is what sums can save at most. Size and rate of the link are in t. If that is no twentieth of a step, the star
-// remains. Otherwise the next steps are made with sums, and the exchange whose median step is shorter by as much is
-// kept: whether messages between workers share a link, nobody needs to know. With another number of workers it begins
-// anew.
+// remains. Otherwise the next steps are made with sums, and the exchange whose median step is shorter by as much
+// is kept: whether messages between workers share a link, nobody needs to know. With another number of workers it
+// begins anew. The zero Chooser is ready, and begins with a star. It is a state machine: the same measurements
+// give the same choices.
 type Chooser struct {
 	Window int // steps by which an exchange is judged; 0: 8
 
-	workers     int
-	sharded     bool // the exchange of the next step
-	trial       bool // it is tried
-	star        float64
-	pause, left int // steps after a trial in vain, and those that are left of them
+	workers     int     // of the steps since it began anew
+	sharded     bool    // the exchange of the next step
+	trial       bool    // it is tried
+	star        float64 // median seconds of a step in a star, when that was judged last
+	pause, left int     // steps after a trial in vain, and those that are left of them
 	samples     []Exchanged
 	told, said  bool // the choice was told, and that it was sums
 }
 
-// Sharded reports whether workers are to sum in the next step, in which there are so many.
+// Sharded reports whether workers are to sum in the next step, in which there are so many. It has to be asked
+// before each step: another number of workers forgets what was measured.
 func (c *Chooser) Sharded(workers int) bool {
 	if workers != c.workers {
 		*c = Chooser{Window: c.Window, workers: workers}
@@ -55,8 +57,9 @@ func (c *Chooser) Sharded(workers int) bool {
 // Chosen reports whether workers sum at present.
 func (c *Chooser) Chosen() bool { return c.sharded }
 
-// Step notes what was measured. If the choice is another one than was told before, or the first for this number of
-// workers, it says why.
+// Step notes what was measured. If the choice is another one than was told before, or the first for this number
+// of workers, it says why in a sentence for people. Steps that were made otherwise than the choice says are
+// ignored. Nothing is judged before a whole window of steps.
 func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	switch {
 	case x.Workers != c.workers || x.Sharded != c.sharded || x.Blocks < 1:
@@ -72,6 +75,7 @@ func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	if c.samples = append(c.samples, x); len(c.samples) < window {
 		return "", false
 	}
+	// The window is full: the exchange is judged by its medians, and the next window begins.
 	seconds, wait := median(c.samples, func(x Exchanged) float64 { return x.Seconds }),
 		median(c.samples, func(x Exchanged) float64 { return x.Wait })
 	c.samples = c.samples[:0]
@@ -84,14 +88,15 @@ func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	case best < worthwhile*seconds:
 		return c.tell("of %.2g s a step, %.2g s go by after the last block, of which sums would save %.2g s at most with "+
 			"%d workers", seconds, wait, best, x.Workers)
+	// A trial is made, unless one was in vain not long ago.
 	case c.left == 0:
 		c.sharded, c.trial = true, true
 	}
 	return "", false
 }
 
-// compare keeps the sums of workers if steps are shorter with them, by so much that it is no chance; what was kept
-// before stays until it is longer.
+// compare keeps the sums of workers if steps are shorter with them, by so much that it is no chance; what was
+// kept before stays until it is longer. seconds is the median step with sums.
 func (c *Chooser) compare(seconds float64) (why string, chosen bool) {
 	limit := c.star
 	if c.trial {
@@ -100,6 +105,7 @@ func (c *Chooser) compare(seconds float64) (why string, chosen bool) {
 	c.trial = false
 	if seconds > limit {
 		c.sharded = false
+		// Each trial in vain costs a window of slow steps, so that the next one comes later.
 		c.pause = min(max(2*c.pause, firstPause), longestPause)
 		c.left = c.pause
 	}
@@ -122,7 +128,8 @@ func (c *Chooser) tell(format string, args ...any) (why string, chosen bool) {
 	return fmt.Sprintf(format, args...), true
 }
 
-// median is the median of one quantity of the samples, of which there is one at least.
+// median is the median of one quantity of the samples, of which there is one at least; of an even number, the
+// upper of the two in the middle.
 func median[T any](samples []T, of func(T) float64) float64 {
 	values := make([]float64, 0, len(samples))
 	for _, x := range samples {

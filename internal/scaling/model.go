@@ -6,14 +6,20 @@ import (
 	"math/bits"
 )
 
-// Load is the work of a step, measured on one core. Times are in seconds.
+// The letters in comments are those of the package comment. A part of a step is a transfer, or work of cores.
+// Each resource that a transfer needs gets the time for which it alone would be busy; the greatest of these, plus
+// latency, is the time of the part. How long each resource was the slowest, over all parts, says what limits the
+// step.
+
+// Load is the work of a step, measured on one core. Times are in seconds of processor time. It is measured by
+// lab/bench, and does not depend on the cluster.
 type Load struct {
-	Shards     int     `json:"shards"`     // S
-	Parameters int     `json:"parameters"` // P
-	Shard      float64 `json:"shard_seconds"`
-	Install    float64 `json:"install_seconds"`
-	Merge      float64 `json:"merge_seconds"`
-	Update     float64 `json:"update_seconds"`
+	Shards     int     `json:"shards"`          // S
+	Parameters int     `json:"parameters"`      // P
+	Shard      float64 `json:"shard_seconds"`   // c, the gradient of a shard
+	Install    float64 `json:"install_seconds"` // i, at each worker
+	Merge      float64 `json:"merge_seconds"`   // μ, of a block at the coordinator
+	Update     float64 `json:"update_seconds"`  // a, at the coordinator
 	Send       float64 `json:"send_seconds"`    // κ
 	Deliver    float64 `json:"deliver_seconds"` // δ
 	Chunk      int     `json:"chunk_bytes"`     // M
@@ -51,7 +57,7 @@ var (
 	Int8    = Wire{Bytes: 1, Parameters: 4}
 )
 
-// LocalSteps is the wire of DiLoCo: replicas that make several updates between exchanges.
+// LocalSteps is the wire of DiLoCo: replicas that make so many updates between exchanges of float32.
 func LocalSteps(replicas, steps int) Wire {
 	return Wire{Bytes: 4, Parameters: 4, LocalSteps: steps, Replicas: replicas}
 }
@@ -75,16 +81,16 @@ type Prediction struct {
 	Down       float64  `json:"down_seconds"`    // transfer of parameters to the workers, and their installation
 	Compute    float64  `json:"compute_seconds"` // gradients
 	Up         float64  `json:"up_seconds"`      // transfer of gradients to the coordinator that does not overlap with computation
-	Update     float64  `json:"update_seconds"`
-	Bottleneck Resource `json:"bottleneck"` // resource of the longest part
+	Update     float64  `json:"update_seconds"`  // of the coordinator, after the last block
+	Bottleneck Resource `json:"bottleneck"`      // resource of the longest part
 
-	bySource map[Resource]float64
+	bySource map[Resource]float64 // seconds in which each resource was what a part waited for
 }
 
-// Messages is the part of the time in which no gradient is computed.
+// Messages is the part of the time in which no gradient is computed: Down + Up + Update.
 func (p Prediction) Messages() float64 { return p.Seconds - p.Compute }
 
-// Check returns all problems of the numbers, joined.
+// Check returns what is wrong with the numbers: the first problem that it finds, or nil.
 func Check(l Load, c Cluster, w Wire) error {
 	switch {
 	case l.Shards < 1 || l.Parameters < 1 || l.Chunk < 1 || l.Credit < 1:
@@ -107,9 +113,12 @@ func Check(l Load, c Cluster, w Wire) error {
 	return nil
 }
 
-// local turns exchanges after h updates into a step whose shards are the replicas, each with h updates of S/R shards:
+// local turns exchanges after h updates into a step whose shards are the R replicas, each with h updates of S/R
+// shards:
 //
 //	S ← R,  c ← h·(c·S/R + a)
+//
+// Predictions of such a step are divided by h in the end.
 func (l Load) local(w Wire) Load {
 	if w.LocalSteps > 1 {
 		l.Shard = float64(w.LocalSteps) * (l.Shard*float64(l.Shards/w.Replicas) + l.Update)
@@ -118,10 +127,12 @@ func (l Load) local(w Wire) Load {
 	return l
 }
 
-// wave is one lease for each worker.
+// wave is one lease for each worker, or for as many as there are shards for. shards is the size of each lease.
 type wave struct{ leases, shards int } // shards of each lease
 
-// waves are the leases of a step for equal workers; see the package comment.
+// waves are the leases of a step for equal workers, the largest first: while r shards are left, each of W workers
+// gets a lease of 2^⌊log₂(r/W)⌋, at least 1. Sizes are powers of two, because blocks are nodes of the tree by
+// which gradients are summed.
 func waves(shards, workers int) (all []wave) {
 	for shards > 0 {
 		size := 1 << (bits.Len(uint(max(1, shards/workers))) - 1)
@@ -132,7 +143,8 @@ func waves(shards, workers int) (all []wave) {
 	return all
 }
 
-// Predict returns the time of an update without stragglers. The arguments have to pass Check.
+// Predict returns the time of an update without stragglers. The arguments have to pass Check. With local steps
+// all parts are those of one update in the mean.
 func Predict(l Load, c Cluster, w Wire) Prediction {
 	l = l.local(w)
 	all := waves(l.Shards, c.Workers)
@@ -147,12 +159,15 @@ func Predict(l Load, c Cluster, w Wire) Prediction {
 			first = t
 		}
 	}
+	// Where workers sum, nothing is pulled before all blocks are announced: both parts follow the computation.
 	if w.Sharded {
 		sum, gather := c.shared(l, w, blocks)
 		p.add(&p.Up, sum)
 		p.add(&p.Up, gather)
 		return p.end(l, w)
 	}
+	// Blocks of all waves but the last travel while the next wave is computed. What cannot travel in that time is
+	// left at the end, and at least the blocks of the last wave are.
 	whole, last := c.up(l, w, blocks), c.up(l, w, all[len(all)-1].leases)
 	if rest := p.Compute - first; whole.seconds-rest > last.seconds {
 		last = whole
@@ -162,7 +177,7 @@ func Predict(l Load, c Cluster, w Wire) Prediction {
 	return p.end(l, w)
 }
 
-// end adds the parts up.
+// end adds the parts up. Installation and update are work of cores and coordinator.
 func (p Prediction) end(l Load, w Wire) Prediction {
 	p.bySource[Cores] += p.Compute + l.Install
 	p.bySource[Coordinator] += p.Update
@@ -184,39 +199,42 @@ func (p *Prediction) bottleneck() {
 	}
 }
 
-// transfer is a part of the step in which messages go in one direction.
+// transfer is a part of the step in which messages go in one direction. It lasts as long as the slowest resource,
+// by, plus the latency.
 type transfer struct {
 	seconds float64 // without latency
 	by      Resource
 	latency float64
 }
 
+// add lengthens a part by a transfer.
 func (p *Prediction) add(part *float64, t transfer) {
 	*part += t.seconds + t.latency
 	p.bySource[t.by] += t.seconds
 	p.bySource[Delay] += t.latency
 }
 
-// slower keeps the resource that takes longer.
+// slower keeps the resource that takes longer. Of equals, the one that was there.
 func (t *transfer) slower(seconds float64, by Resource) {
 	if seconds > t.seconds {
 		t.seconds, t.by = seconds, by
 	}
 }
 
-// crowd is the factor by which work slows down if that many threads share the cores of the machines.
+// crowd is the factor by which work slows down if that many threads share the cores of the machines: max(1,
+// threads of a machine/K). Threads are on as many machines as possible.
 func (c Cluster) crowd(threads int) float64 {
 	each := float64(threads) / float64(min(c.Machines, threads))
 	return max(1, each/float64(c.Cores))
 }
 
-// chunks is the number of messages for a vector.
+// chunks is the number of messages for a vector. The last may be shorter; it counts as one.
 func (l Load) chunks(bytesPerParameter float64) float64 {
 	return math.Ceil(bytesPerParameter * float64(l.Parameters) / float64(l.Chunk))
 }
 
-// down is the transfer of the parameters to the workers. Differences are as many messages as the values, and shorter
-// ones.
+// down is the transfer of the parameters to the workers, T_down of the package comment without i. Differences are
+// as many messages as the values, and shorter ones.
 func (c Cluster) down(l Load, w Wire) transfer {
 	n, workers, cores := l.chunks(4), float64(c.Workers), float64(c.Cores)
 	t := transfer{by: Coordinator}
@@ -229,6 +247,7 @@ func (c Cluster) down(l Load, w Wire) transfer {
 	copies := workers
 	t.latency = c.Latency
 	switch {
+	// One copy goes out in sections, and each worker passes its section to the others.
 	case c.relays(w):
 		hands := min(workers, n) // a section is a chunk at least
 		copies, t.latency = 1, 2*c.Latency
@@ -236,6 +255,7 @@ func (c Cluster) down(l Load, w Wire) transfer {
 		t.slower(each*n*(workers-1)/hands*(l.Send+l.Deliver/2)/cores, Cores)
 	case c.Leaf:
 		copies = float64(c.Machines)
+	// The coordinator's broker serves its share of the workers, and each other broker once.
 	case c.Brokers > 1:
 		copies = math.Ceil(workers/float64(c.Brokers)) + float64(c.Brokers) - 1
 	}
@@ -251,7 +271,8 @@ func (c Cluster) down(l Load, w Wire) transfer {
 // relays reports whether workers hand on the parameters, so that one copy of them leaves the coordinator.
 func (c Cluster) relays(w Wire) bool { return w.Sharded && c.Carried && c.Workers > 1 }
 
-// up is the transfer of the blocks to the coordinator.
+// up is the transfer of so many blocks to the coordinator in a star, T_up of the package comment, as if nothing
+// else went on.
 func (c Cluster) up(l Load, w Wire, blocks int) transfer {
 	n, count := l.chunks(w.Bytes), float64(blocks)
 	t := transfer{by: Coordinator}

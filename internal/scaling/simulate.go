@@ -8,14 +8,17 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Speculation configures when the coordinator gives a block to a second worker; see package coordinator.
+// Speculation configures when the coordinator gives a block to a second worker: when its lease has taken
+// Tardiness times the median of the finished ones, and at least Patience. See package coordinator.
 type Speculation struct {
 	Tardiness float64 // in medians of the finished leases; 0: never
 	Patience  float64 // at least this many seconds
 }
 
-// Simulate returns the mean time of an update over simulated updates with stragglers, and its parts. Compute is the
-// time until the last block is announced. The same seed gives the same result.
+// Simulate returns the mean time of an update over simulated updates with stragglers, and its parts. Compute is
+// the time until the last block is announced, Up that from then until the last block has arrived; the other parts
+// are those of Predict. The same seed gives the same result. The arguments have to pass Check; updates is at
+// least 1.
 func Simulate(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, seed uint64, updates int) Prediction {
 	p := Predict(l, c, w)
 	key := rng.New(seed, rng.Fault)
@@ -37,12 +40,13 @@ func Simulate(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, seed ui
 	return p
 }
 
-// event is the end of a lease at its worker.
+// event is the end of a lease at its worker, at a time in seconds since the workers have the parameters.
 type event struct {
 	at    float64
 	lease *lease
 }
 
+// events is a heap of events (container/heap), the first one on top.
 type events []event
 
 func (e events) Len() int           { return len(e) }
@@ -56,21 +60,24 @@ func (e *events) Pop() any {
 	return last
 }
 
-// lease is a block that a worker computes.
+// lease is a block that a worker computes, given at a time.
 type lease struct {
 	block *block
 	given float64
 }
 
-// block is a number of shards that are computed together.
+// block is a number of shards that are computed together. copies is how many workers have been given it; the
+// first result counts.
 type block struct {
 	shards, copies int
 	done           bool
 	last           float64 // time at which it was last leased
 }
 
-// race is one simulated step. It begins when the workers have the parameters; it records which worker has which block,
-// and when the results have arrived. Times are in seconds.
+// race is one simulated step. It begins when the workers have the parameters; it records which worker has which
+// block, and when the results have arrived. Times are in seconds.
+//
+// Invariant: each worker is idle or has one event, and open is the number of blocks that are not done.
 type race struct {
 	load    Load
 	cluster Cluster
@@ -82,10 +89,10 @@ type race struct {
 
 	free   []int // shards of the leases that are still to be given
 	blocks []*block
-	idle   int
+	idle   int // workers without a lease
 	events events
 	times  []float64 // times of finished leases, divided by their shards, in ascending order
-	crowd  float64
+	crowd  float64   // factor by which cores are shared in the first wave; it holds for all
 
 	open               int // number of blocks that are not announced
 	announced, arrived float64
@@ -93,6 +100,7 @@ type race struct {
 	each, latency      float64 // of a block on that way
 }
 
+// newRace prepares a step: all workers are idle, and the leases of all waves wait in their order.
 func newRace(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, stream rng.Stream, given float64) *race {
 	r := &race{load: l, cluster: c, wire: w, factors: s, spec: spec, stream: stream, given: given, idle: c.Workers}
 	for _, wave := range waves(l.Shards, c.Workers) {
@@ -109,9 +117,11 @@ func newRace(l Load, c Cluster, w Wire, s Stragglers, spec Speculation, stream r
 	return r
 }
 
-// run computes all blocks.
+// run computes all blocks. Time jumps from event to event: each is the end of a lease, or the moment at which a
+// block is overdue and a worker is idle.
 func (r *race) run() {
 	for now := 0.0; r.open > 0; {
+		// Who is idle gets the next lease, as from the coordinator.
 		for len(r.free) > 0 && r.idle > 0 {
 			r.give(now, &block{shards: r.free[0]})
 			r.free = r.free[1:]
@@ -132,6 +142,8 @@ func (r *race) run() {
 	}
 }
 
+// give starts a lease of a block at an idle worker, with a factor of its own: a second worker is as likely to be
+// slow as the first.
 func (r *race) give(now float64, b *block) {
 	if b.copies == 0 {
 		r.blocks = append(r.blocks, b)
@@ -143,6 +155,7 @@ func (r *race) give(now float64, b *block) {
 	heap.Push(&r.events, event{now + took, &lease{b, now}})
 }
 
+// batches is how many shards a worker computes one after the other for a block.
 func (r *race) batches(b *block) float64 {
 	return float64((b.shards + r.cluster.Slots - 1) / r.cluster.Slots)
 }
@@ -159,6 +172,7 @@ func (r *race) finish(now float64, l *lease) {
 	at, _ := slices.BinarySearch(r.times, took)
 	r.times = slices.Insert(r.times, at, took)
 	r.announced = now
+	// Blocks come over the link of the coordinator one after the other.
 	r.link = max(r.link, now) + r.each
 	r.arrived = r.link + r.latency
 }

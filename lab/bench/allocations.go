@@ -6,15 +6,16 @@ import (
 )
 
 // allocations counts the allocations of a plain step in the memory profile of all allocations. It ignores other
-// goroutines of the process, such as one of the broker's library that looks at the process once a second.
+// goroutines of the process, such as one of the broker's library that looks at the process once a second. While
+// it counts, every allocation is sampled, so only one may count at a time.
 type allocations struct {
-	usual        int // sampling rate of the profile
-	count, bytes int64
-	records      []runtime.MemProfileRecord
+	usual        int                        // sampling rate of the profile
+	count, bytes int64                      // since begin, less those before
+	records      []runtime.MemProfileRecord // memory of the profile, kept so that reading it allocates nothing
 }
 
-// begin begins to count; stop has to follow. It runs step once, so that memory which a garbage collection has freed,
-// such as that of a pool, is allocated again before.
+// begin begins to count; stop has to follow, also after an error. It runs step once without counting, so that
+// memory which a garbage collection has freed, such as that of a pool, is allocated again before.
 func (a *allocations) begin(step func() error) error {
 	a.usual = runtime.MemProfileRate
 	count, bytes := a.total()
@@ -28,17 +29,19 @@ func (a *allocations) begin(step func() error) error {
 // stop restores the usual rate of the profile.
 func (a *allocations) stop() { runtime.MemProfileRate = a.usual }
 
-// end returns what was allocated since begin.
+// end returns the number of allocations and of bytes since begin.
 func (a *allocations) end() (count, bytes int64) {
 	count, bytes = a.total()
 	return a.count + count, a.bytes + bytes
 }
 
-// total sums up the profile so far.
+// total sums up the profile so far. It collects garbage twice: the profile contains what happened before the last
+// collection but one.
 func (a *allocations) total() (count, bytes int64) {
 	runtime.GC() // the profile contains what happened before the last collection but one
 	runtime.GC()
 	for {
+		// The profile may grow between two looks at its length.
 		n, ok := runtime.MemProfile(a.records, true)
 		if ok {
 			a.records = a.records[:n]

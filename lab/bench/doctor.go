@@ -27,7 +27,8 @@ const (
 	Bad      State = "bad"
 )
 
-// Finding is the result of a check.
+// Finding is the result of a check: what was looked at, how it stands, what was found, and what to do about it,
+// if anything.
 type Finding struct {
 	Check string `json:"check"`
 	State State  `json:"state"`
@@ -35,7 +36,8 @@ type Finding struct {
 	Do    string `json:"do,omitempty"`
 }
 
-// Processor says what computes here, and how fast. It takes a tenth of a second.
+// Processor says what computes here, and how fast: the kernels in use and the FMA peak of so many cores. It takes
+// a tenth of a second.
 func Processor(cores int) Finding {
 	var known []string
 	for _, isa := range kernel.Available() {
@@ -48,7 +50,7 @@ func Processor(cores int) Finding {
 	return f
 }
 
-// kernels judges those that compute beside the best ones that the processor has.
+// kernels judges the kernels that compute beside the best ones that the processor has.
 func kernels(active, best kernel.ISA) (State, string) {
 	switch {
 	case best == kernel.Portable:
@@ -60,9 +62,11 @@ func kernels(active, best kernel.ISA) (State, string) {
 	return OK, ""
 }
 
-// Numerics compares what the kernels compute here with what they compute everywhere.
+// Numerics compares what the kernels compute here with what they compute everywhere. Other bits are Bad: workers
+// would disagree.
 func Numerics() Finding { return compared(kernel.Golden(), kernel.Fingerprint()) }
 
+// compared lists the kernels of which the lines differ.
 func compared(golden, here []kernel.Line) Finding {
 	var other []string
 	for _, line := range here {
@@ -92,6 +96,7 @@ func Memory() Finding {
 	return memory(freeMemory("/proc/meminfo"))
 }
 
+// memory judges the free bytes, if they are known.
 func memory(free int64, known bool) Finding {
 	if !known {
 		return Finding{"memory", OK, "not known on " + runtime.GOOS, ""}
@@ -103,7 +108,7 @@ func memory(free int64, known bool) Finding {
 	return f
 }
 
-// freeMemory reads MemAvailable of Linux.
+// freeMemory reads MemAvailable of Linux, in bytes, from the file at path; it is not known elsewhere.
 func freeMemory(path string) (bytes int64, known bool) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -123,8 +128,9 @@ const slowSync = 100 * time.Millisecond
 // syncs is how many flushes are measured.
 const syncs = 5
 
-// Disk writes to the folder of the runs, or to the folder in which it would be made, and measures how long a flush
-// takes.
+// Disk writes to the folder of the runs, or to the folder in which it would be made, and measures how long a
+// flush takes. The file is removed again. The time that the disk gives it tells whether its clock agrees with
+// that of the machine.
 func Disk(runsDir string) Finding {
 	dir := existing(runsDir)
 	took, at, err := flush(dir)
@@ -176,6 +182,7 @@ func existing(dir string) string {
 }
 
 // flush returns the median time of writing and flushing a small file, and when the disk says that it was written.
+// The file has 64 KiB and is removed whatever happens.
 func flush(dir string) (median time.Duration, at time.Time, err error) {
 	path := filepath.Join(dir, ".switchyard-doctor")
 	defer func() { err = errors.Join(err, disk.System().Remove(path)) }()
@@ -212,7 +219,8 @@ func Clock(now time.Time) Finding {
 	return f
 }
 
-// Ports says which of the usual ports are free on this machine.
+// Ports says which of the usual ports are free on this machine. addresses maps each to the flag that chooses
+// another one. It listens at each for a moment.
 func Ports(addresses map[string]string) Finding {
 	f := Finding{"ports", OK, "", ""}
 	var free, taken []string

@@ -8,13 +8,14 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Kernel is the measured speed of one operation: a matrix product of some shape, or a function of one value.
+// Kernel is the measured speed of one operation: a matrix product of some shape, in GFLOP/s and as a fraction of
+// the FMA peak of a core, or a function, in nanoseconds for a value.
 type Kernel struct {
-	Op           string  `json:"op"`
-	M            int     `json:"m,omitempty"`
-	N            int     `json:"n,omitempty"`
-	K            int     `json:"k,omitempty"`
-	GFLOPS       float64 `json:"gflops,omitempty"`
+	Op           string  `json:"op"`               // a form of product, or the name of a function
+	M            int     `json:"m,omitempty"`      // rows of the result; 0: a function
+	N            int     `json:"n,omitempty"`      // columns of the result
+	K            int     `json:"k,omitempty"`      // terms of each of its sums
+	GFLOPS       float64 `json:"gflops,omitempty"` // 2·M·N·K operations in a call
 	PeakFraction float64 `json:"peak_fraction,omitempty"`
 	Nanoseconds  float64 `json:"ns_per_value,omitempty"`
 }
@@ -56,7 +57,7 @@ func shapes() (all []shape) {
 	return all
 }
 
-// sampleTime is the shortest duration of one sample.
+// sampleTime is the shortest duration of one sample, far above the resolution of the clock.
 const sampleTime = 2 * time.Millisecond
 
 // Operations are the names of what MeasureKernels measures: the forms of products, then the functions.
@@ -68,8 +69,10 @@ func Operations() []string {
 	return names
 }
 
-// MeasureKernels measures each shape and function of the operations named, on one core: samples times, by turns with
-// the FMA peak. It takes medians. A fraction is relative to the peak that was measured beside it.
+// MeasureKernels measures each shape and function of the operations named, on one core: samples times, by turns
+// with the FMA peak. It takes medians. A fraction is relative to the larger of the peaks measured just before and
+// just after, since a peak that was disturbed would flatter the kernel. Operations that are not known are left
+// out.
 func MeasureKernels(operations []string, samples int) []Kernel {
 	var out []Kernel
 	for _, s := range shapes() {
@@ -102,7 +105,8 @@ func MeasureKernels(operations []string, samples int) []Kernel {
 	return out
 }
 
-// perCall is the time of one call in seconds, averaged over the calls of one sample.
+// perCall is the time of one call in seconds, averaged over the calls of one sample. The number of calls is
+// doubled until the sample is long enough, and shorter ones warm the caches.
 func perCall(run func()) float64 {
 	for calls := 1; ; calls *= 2 {
 		start := time.Now()
@@ -115,7 +119,8 @@ func perCall(run func()) float64 {
 	}
 }
 
-// prepare makes the operands of a product and returns the call to be timed.
+// prepare makes the operands of a product and returns the call to be timed. Packing of operands that are used
+// often is not part of the call.
 func (s shape) prepare() func() {
 	var w kernel.Workspace
 	c := kernel.Dense(make([]float32, s.m*s.n), s.m, s.n)
@@ -134,7 +139,7 @@ func (s shape) prepare() func() {
 	return func() { w.MulTransA(c, a, b, kernel.Epilogue{}) }
 }
 
-// numbers is a matrix of normal random numbers.
+// numbers is a matrix of normal random numbers, the same ones for each shape.
 func numbers(rows, cols int) kernel.Matrix {
 	m := kernel.Dense(make([]float32, rows*cols), rows, cols)
 	p := kernel.NewPhilox(uint64(rows), uint64(cols))
@@ -145,6 +150,8 @@ func numbers(rows, cols int) kernel.Matrix {
 // values is the number of values that a function is measured on; they fit into the first-level cache.
 const values = 4096
 
+// function is an operation on values rather than a product. Each call does the same work, however often it is
+// made.
 type function struct {
 	name string
 	run  func()
@@ -181,7 +188,8 @@ func functions() []function {
 	}
 }
 
-// Summary is the geometric mean of the fractions of peak for each form of a product and number of rows.
+// Summary is the geometric mean of the fractions of peak for each form of a product and number of rows, over all
+// widths: Op, M and PeakFraction are set. For products of weights the rows are K. Functions are left out.
 func Summary(list []Kernel) (out []Kernel) {
 	type group struct {
 		op   string
@@ -194,6 +202,7 @@ func Summary(list []Kernel) (out []Kernel) {
 			continue
 		}
 		g := group{k.Op, k.M}
+		// For products of weights the result is as large as these; the rows are summed over.
 		if k.Op == weights {
 			g.rows = k.K
 		}

@@ -18,15 +18,20 @@ import (
 // LoadConfig says which run is measured.
 type LoadConfig struct {
 	Run     coordinator.Config
-	Theta   []float32
+	Theta   []float32      // parameters of the run; they are not changed
 	Program worker.Program // of one slot
 	// Connect opens a connection to a broker for one party. The caller closes it.
 	Connect func(party string) (wire.Bus, error)
 	Turns   int // number of measurements; the median counts
 }
 
-// MeasureLoad measures the work of a step on one core of this machine. Messages go through the broker in this process,
-// so their cost is the processor time of all parties.
+// MeasureLoad measures the work of a step on one core of this machine, in seconds of processor time, as
+// internal/scaling wants it. Messages go through the broker in this process, so their cost is the processor time
+// of all parties. What is measured, in the letters of that package:
+//
+//	Shard c, Install i     a worker: the gradient of a shard, and the installation of parameters
+//	Merge μ, Update a      a coordinator: checks and sum of a block, and an update of the parameters
+//	Send κ, Deliver δ      a message: for itself, and for each copy that is delivered
 func MeasureLoad(cfg LoadConfig) (scaling.Load, error) {
 	l := scaling.Load{Shards: cfg.Run.Shards, Parameters: len(cfg.Theta), Chunk: cfg.Run.Chunk, Credit: cfg.Run.Credit}
 	if err := measureWorker(&l, cfg); err != nil {
@@ -38,14 +43,16 @@ func MeasureLoad(cfg LoadConfig) (scaling.Load, error) {
 	return l, measureMessages(&l, cfg)
 }
 
-// seconds is the processor time of a call, on all cores together.
+// seconds is the processor time of a call, on all cores together. Whatever else the process does meanwhile
+// counts, too.
 func seconds(call func() error) (float64, error) {
 	before := worker.ProcessorTime()
 	err := call()
 	return (worker.ProcessorTime() - before).Seconds(), err
 }
 
-// measureWorker measures the installation of parameters and the gradient of a shard, including its addition to the sum.
+// measureWorker measures the installation of parameters and the gradient of a shard, including its addition to
+// the sum, which a worker does for each shard of a lease.
 func measureWorker(l *scaling.Load, cfg LoadConfig) error {
 	grad, sum := make([]float32, l.Parameters), make([]float32, l.Parameters)
 	terms := make([]float32, len(cfg.Program.TermNames()))
@@ -75,7 +82,8 @@ func measureWorker(l *scaling.Load, cfg LoadConfig) error {
 	return nil
 }
 
-// measureLead measures the work of the coordinator for a block and for an update.
+// measureLead measures the work of the coordinator for a block, which is checked and added to the tree, and for
+// an update, with the checksums of the parameters that go out.
 func measureLead(l *scaling.Load, cfg LoadConfig) error {
 	tree := vector.NewTree(vector.Block{Count: 2})
 	one, two := make([]float32, l.Parameters), make([]float32, l.Parameters)
@@ -119,8 +127,9 @@ func measureLead(l *scaling.Load, cfg LoadConfig) error {
 // that of the message.
 const copies = 4
 
-// measureMessages measures messages with parameters, to one receiver and to several. With C₁ and C_k the time per
-// message, δ = (C_k − C₁)/(k − 1) and κ = C₁ − δ.
+// measureMessages measures messages with parameters, to one receiver and to several. A message to k receivers
+// costs C_k = κ + k·δ; so with C₁ and C_k the time per message, δ = (C_k − C₁)/(k − 1) and κ = C₁ − δ, which are
+// Deliver and Send. Differences below 0, by noise, count as 0.
 func measureMessages(l *scaling.Load, cfg LoadConfig) error {
 	from, err := cfg.Connect("coordinator")
 	if err != nil {
@@ -168,7 +177,8 @@ const sendings = 8
 // arrival is the longest time for a vector to arrive.
 const arrival = time.Minute
 
-// each is the processor time per message with that many receivers.
+// each is the processor time per message with that many receivers, in seconds: encoding, the broker, decoding,
+// and the copy to where the receiver wants it.
 func (p *post) each(receivers int) (float64, error) {
 	chunks := wire.NewChunking(p.load.Parameters, p.load.Chunk)
 	var arrived sync.WaitGroup
@@ -200,7 +210,7 @@ func (p *post) each(receivers int) (float64, error) {
 	return t / float64(sendings*chunks.Count()), err
 }
 
-// send publishes a vector and waits until all copies have arrived.
+// send publishes a vector and waits until all copies have arrived. It is an error if they do not within arrival.
 func (p *post) send(chunks wire.Chunking, arrived *sync.WaitGroup) error {
 	for i := range chunks.Count() {
 		from, to := chunks.Span(i)

@@ -21,11 +21,12 @@ type Occupancy struct {
 	spans []*span
 }
 
-// span is what one slot did in one run.
+// span is what one slot did in one run. Each run that a worker joins builds a program, and with it a span for
+// each slot.
 type span struct {
 	worker, slot int
-	first, last  time.Time // begin of its first shard there, end of its last
-	busy         time.Duration
+	first, last  time.Time     // begin of its first shard there, end of its last
+	busy         time.Duration // sum of the times of its shards
 	shards       int
 }
 
@@ -65,7 +66,7 @@ func (p *watched) Gradient(slot int, step uint64, shard int, grad, terms []float
 	return p.Validate(slot, step, shard, terms)
 }
 
-// Validate implements worker.Program.
+// Validate implements worker.Program. It sleeps for the time of a shard and enters it into the span of the slot.
 func (p *watched) Validate(slot int, _ uint64, _ int, terms []float32) error {
 	clear(terms)
 	began := time.Now()
@@ -108,7 +109,13 @@ type Meter struct {
 // Begin begins to measure.
 func (o *Occupancy) Begin() *Meter { return &Meter{o, time.Now(), worker.ProcessorTime()} }
 
-// End ends the measurement of so many slots.
+// End ends the measurement of so many slots. With T the time since Begin, and for each slot the time from its
+// first shard to its last, in one run (inside) or in all (present),
+//
+//	Busy    = Σ busy / (slots·T)                InRun = Σ (inside − busy) / (slots·T)
+//	Between = Σ (present − inside) / (slots·T)  Ends  = 1 − Σ present / (slots·T)
+//
+// The four add up to 1. It is an error if no slot had a shard.
 func (m *Meter) End(slots int) (Shares, error) {
 	now := time.Now()
 	total, used := now.Sub(m.began), worker.ProcessorTime()-m.before
@@ -123,6 +130,7 @@ func (m *Meter) End(slots int) (Shares, error) {
 		if p.shards == 0 {
 			continue
 		}
+		// Spans of one slot in several runs: its time is from the first of them to the last.
 		at := place{p.worker, p.slot}
 		if t, ok := first[at]; !ok || p.first.Before(t) {
 			first[at] = p.first

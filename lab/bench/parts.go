@@ -23,9 +23,10 @@ func As(part string, f func()) {
 	pprof.Do(context.Background(), pprof.Labels(partLabel, part), func(context.Context) { f() })
 }
 
-// Profile writes a CPU profile of a call to w, and returns the processor time of the parts of the program in parts of
-// all of it. The part "" is what works for nobody alone, such as the collection of garbage. A hundred samples are taken
-// in a second of processor time. A call too short for a sample has no parts.
+// Profile writes a CPU profile of a call to w, and returns the processor time of the parts of the program in
+// parts of all of it. The part "" is what works for nobody alone, such as the collection of garbage. A hundred
+// samples are taken in a second of processor time; a call too short for one has no parts. A process profiles one
+// call at a time.
 func Profile(w io.Writer, call func() error) (map[string]float64, error) {
 	var profile bytes.Buffer
 	if err := pprof.StartCPUProfile(&profile); err != nil {
@@ -41,7 +42,9 @@ func Profile(w io.Writer, call func() error) (map[string]float64, error) {
 	return parts, nil
 }
 
-// parts reads a profile (profile.proto of pprof, gzipped) and returns the share of the time of each value of the label.
+// parts reads a profile (profile.proto of pprof, gzipped) and returns the share of the time of each value of the
+// label. Of the message Profile it reads the samples (field 2) and the table of words (field 6), to which the
+// labels of samples point.
 func parts(r io.Reader) (map[string]float64, error) {
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
@@ -65,6 +68,7 @@ func parts(r io.Reader) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Samples point to words, all of which have been read here.
 	times, sum := map[string]float64{}, 0.0
 	for _, s := range samples {
 		part, nanoseconds, err := sample(s, words)
@@ -80,7 +84,8 @@ func parts(r io.Reader) (map[string]float64, error) {
 	return times, nil
 }
 
-// sample reads a sample: its values are a count and nanoseconds, and its labels are pairs of words.
+// sample reads a sample: its values are a count and nanoseconds, and its labels are pairs of indices of words.
+// part is empty without a label.
 func sample(data []byte, words []string) (part string, nanoseconds float64, err error) {
 	err = export.Fields(data, func(number protowire.Number, v uint64, text []byte) error {
 		switch number {
@@ -106,4 +111,5 @@ func sample(data []byte, words []string) (part string, nanoseconds float64, err 
 	return part, nanoseconds, err
 }
 
+// errProfile is returned for a label that points beyond the table of words.
 var errProfile = errors.New("the profile is damaged")

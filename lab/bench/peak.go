@@ -10,9 +10,9 @@ import (
 // peakIterations is the number of iterations that take about a millisecond.
 const peakIterations = 100_000
 
-// Peak is the rate of fused multiply-adds, in floating-point operations per second, that the given number of cores
-// reach together with the active instruction set. It is the best of a few measurements, because nothing can be faster
-// than the hardware.
+// Peak is the rate of fused multiply-adds, in floating-point operations per second, that the given number of
+// cores reach together with the active instruction set. It is the best of eight measurements, because nothing can
+// be faster than the hardware.
 func Peak(threads int) float64 {
 	best := 0.0
 	for range 8 {
@@ -21,6 +21,7 @@ func Peak(threads int) float64 {
 	return best
 }
 
+// peakOnce is one measurement, on as many goroutines as threads: the sum of their rates.
 func peakOnce(threads int) float64 {
 	var all sync.WaitGroup
 	rates := make([]float64, threads)

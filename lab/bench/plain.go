@@ -14,20 +14,23 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// plain is the arithmetic of a run without messages: the shards' gradients on several cores, their sum in the fixed
-// tree, clipping and Adam. Distributed steps are compared with it.
+// plain is the arithmetic of a run without messages: the shards' gradients on several cores, their sum in the
+// fixed tree, clipping and Adam. Distributed steps are compared with it. Its goroutines wait between steps, so
+// that a step starts none.
+//
+// Invariant: between two steps every partial is in free.
 type plain struct {
 	program     worker.Program
 	step        uint64
-	theta, m, v []float32
+	theta, m, v []float32 // parameters, and the moments of Adam
 	shards      int
 	block       int // number of shards that a core takes at a time
 	terms       int
 
-	next     atomic.Int64 // the first shard that no core has taken
-	start    []chan struct{}
-	finished sync.WaitGroup
-	trees    []*vector.Tree // one for each thread, over the block that it computes
+	next     atomic.Int64    // the first shard that no core has taken
+	start    []chan struct{} // one for each goroutine; a value begins a step, closing ends it
+	finished sync.WaitGroup  // of the goroutines in a step
+	trees    []*vector.Tree  // one for each thread, over the block that it computes
 
 	mu   sync.Mutex // guards tree and err
 	tree *vector.Tree
@@ -35,14 +38,14 @@ type plain struct {
 
 	team          vector.Team
 	scale, update func(from, to int) // of a range of the gradient and the parameters
-	gradient      []float32
-	factor        float32
+	gradient      []float32          // that scale and update work on
+	factor        float32            // by which they multiply it
 
-	lending sync.Mutex
+	lending sync.Mutex // guards free
 	free    []vector.Partial
 }
 
-// newPlain starts a goroutine for each thread; close ends them. The program has a slot for each.
+// newPlain starts a goroutine for each thread; close ends them. The program has a slot for each. theta is copied.
 func newPlain(program worker.Program, theta []float32, shards, threads int) *plain {
 	p := &plain{
 		program: program, theta: append([]float32(nil), theta...), m: make([]float32, len(theta)),
@@ -69,13 +72,15 @@ func newPlain(program worker.Program, theta []float32, shards, threads int) *pla
 	return p
 }
 
+// close ends the goroutines. No step may be under way.
 func (p *plain) close() {
 	for _, start := range p.start {
 		close(start)
 	}
 }
 
-// run makes one update.
+// run makes one update: the mean gradient of all shards, clipped to the norm 1, by Adam. It blocks until the
+// update is done. After an error there is no further step.
 func (p *plain) run() error {
 	if err := p.program.Load(p.step, p.theta); err != nil {
 		return fmt.Errorf("load the parameters of step %d: %w", p.step, err)
@@ -89,9 +94,11 @@ func (p *plain) run() error {
 	if p.err != nil {
 		return p.err
 	}
+	// All blocks are in the tree: it holds their sum.
 	sum, _ := p.tree.Take()
 	p.gradient, p.factor = sum.Values, 1/float32(p.shards)
 	p.ranges(p.scale)
+	// From here on factor is that of clipping, which the update applies.
 	p.factor = 1
 	if norm := math.Sqrt(kernel.SumSquares(sum.Values)); norm > 1 {
 		p.factor = float32(1 / norm)
@@ -111,8 +118,10 @@ func (p *plain) ranges(f func(from, to int)) {
 	p.team.Ranges(len(p.theta), vector.Elements, f)
 }
 
+// scaleRange multiplies a range of the gradient by factor.
 func (p *plain) scaleRange(from, to int) { kernel.Scale(p.gradient[from:to], p.factor) }
 
+// updateRange clips a range of the gradient and updates the parameters by it.
 func (p *plain) updateRange(from, to int) {
 	g := p.gradient[from:to]
 	if p.factor != 1 {
@@ -131,6 +140,7 @@ func (p *plain) compute(thread int) {
 		if first >= p.shards {
 			return
 		}
+		// The sum of a block is a node of the tree of the step, whichever thread computes it.
 		b := vector.Block{First: first, Count: p.block}
 		tree.Reset(b, p.put)
 		for shard := first; shard < first+p.block; shard++ {
@@ -150,6 +160,7 @@ func (p *plain) compute(thread int) {
 	}
 }
 
+// get takes a partial that nobody uses, or makes one.
 func (p *plain) get() vector.Partial {
 	p.lending.Lock()
 	defer p.lending.Unlock()
@@ -162,6 +173,7 @@ func (p *plain) get() vector.Partial {
 	return g
 }
 
+// put gives a partial back.
 func (p *plain) put(g vector.Partial) {
 	p.lending.Lock()
 	p.free = append(p.free, g)

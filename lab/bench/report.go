@@ -7,7 +7,11 @@ import (
 	"strings"
 )
 
-// report is the whole of a sitting in Markdown.
+// The report is made of records alone, one for each measurement, so that it can be written again: see record. Each
+// preset and switching is a cell, in which this program and its peer took turns for some rounds.
+
+// report is the whole of a sitting in Markdown: the machine, the training step beside the peer, messages, the
+// profile, kernels, and the commands. Parts without records are left out; the machine has to be there.
 func report(records []record) (string, error) {
 	i := slices.IndexFunc(records, func(r record) bool { return r.Kind == "machine" })
 	if i < 0 {
@@ -41,6 +45,7 @@ func of(records []record, kind string) (out []record) {
 	return out
 }
 
+// writeHead writes what the machine was, and how busy it was before and after.
 func writeHead(b *strings.Builder, m record, end []record) {
 	fmt.Fprintf(b, "# Measured on %s\n\n", m.Day)
 	fmt.Fprintf(b, "%s, %d cores; %s; %s; commit %s. Load average before: %s", m.CPU, m.Cores, m.Kernel, m.Go, m.Commit,
@@ -66,12 +71,14 @@ type cell struct {
 	peers             []setting
 }
 
-// setting is one way to run the peer.
+// setting is one way to run the peer: in threads of one process or one process for each core, with a core type of
+// its library, and the times of a step in each round.
 type setting struct {
 	kind, coretype string
 	rounds         []Spread
 }
 
+// contest gathers the records of steps by preset and switching, in the order in which they were first measured.
 func contest(records []record) (cells []cell) {
 	at := func(preset, switching string) *cell {
 		for i := range cells {
@@ -107,7 +114,8 @@ func median(values []float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// over is the spread of several rounds: the median of their medians, the extremes of their extremes.
+// over is the spread of several rounds, at least one: the median of their medians, the extremes of their
+// extremes.
 func over(rounds []Spread) Spread {
 	s := Spread{Min: rounds[0].Min, Max: rounds[0].Max}
 	var medians []float64
@@ -133,7 +141,7 @@ func (c *cell) step() (s timedStep) {
 	return s
 }
 
-// best is the peer's fastest setting of a kind, "" if it was not run.
+// best is the peer's fastest setting of a kind, by the median of its rounds; "" if it was not run.
 func (c *cell) best(kind string) (coretype string, s Spread) {
 	for _, p := range c.peers {
 		if t := over(p.rounds); p.kind == kind && (coretype == "" || t.Median < s.Median) {
@@ -143,6 +151,8 @@ func (c *cell) best(kind string) (coretype string, s Spread) {
 	return coretype, s
 }
 
+// writeSteps writes a row for each cell in which this program was measured, with the peer in its best setting of
+// each kind. A ratio above 1 says that this program is faster.
 func writeSteps(b *strings.Builder, cells []cell, threads int) {
 	fmt.Fprintf(b, "\n## The training step\n\nOn %d cores, without messages: forward, backward, sum of the shards, "+
 		"clipping and Adam, warm. The peer has its best settings; the ratio is\n"+
@@ -168,8 +178,10 @@ func writeSteps(b *strings.Builder, cells []cell, threads int) {
 	}
 }
 
+// spreadOf is a spread of seconds as median (least–greatest).
 func spreadOf(s Spread) string { return fmt.Sprintf("%.3f (%.3f–%.3f)", s.Median, s.Min, s.Max) }
 
+// writeSettings lists all settings of the peer, so that the choice of the best can be checked.
 func writeSettings(b *strings.Builder, cells []cell) {
 	var rows strings.Builder
 	for _, c := range cells {
@@ -185,6 +197,8 @@ func writeSettings(b *strings.Builder, cells []cell) {
 	}
 }
 
+// writeWire writes a row for each number of workers: a step with and without messages, in seconds, and the bytes
+// of a step in MiB.
 func writeWire(b *strings.Builder, records []record) {
 	if len(records) == 0 {
 		return
@@ -201,6 +215,7 @@ func writeWire(b *strings.Builder, records []record) {
 	}
 }
 
+// writeKernels writes the summary of the products, and each function.
 func writeKernels(b *strings.Builder, list []Kernel) {
 	b.WriteString("\n## Kernels\n\nOn one core. Matrix products: geometric mean of the fraction of the FMA peak over " +
 		"every pair of the widths 32, 128, 256, 512, 1024, by form and rows;\n" +

@@ -25,6 +25,7 @@ var areas = []struct{ part, area string }{
 	{"runtime.", "Go runtime"},
 }
 
+// area is what a function belongs to; other if it is nothing of the list.
 func area(function string) string {
 	for _, a := range areas {
 		if strings.Contains(function, a.part) {
@@ -34,7 +35,8 @@ func area(function string) string {
 	return "other"
 }
 
-// writeProfile lists where the time of a step goes, by area and by function, until enough is accounted for.
+// writeProfile lists where the time of a step goes, by area and by function, the most expensive first, until told
+// per cent are accounted for. Without functions it writes nothing; functions without time are an error.
 func writeProfile(b *strings.Builder, functions []record) error {
 	if len(functions) == 0 {
 		return nil

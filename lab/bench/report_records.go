@@ -6,7 +6,8 @@ import (
 	"io"
 )
 
-// record is one measurement, or a fact about the sitting. Its kind says which fields it has.
+// record is one measurement, or a fact about the sitting. Its kind says which fields it has. Times are in seconds
+// where a field says nothing else.
 type record struct {
 	Kind string `json:"kind"` // machine, step, peer, wire, kernels, profile, scale, link, command, end
 
@@ -58,9 +59,9 @@ type timedStep struct {
 	Step
 }
 
-// WriteReport writes in Markdown what the records say, a JSON list: the report of a sitting, which docs/bench/run.sh
-// measures, or, if they have predictions, those of docs/bench/scaling.sh beside what was measured. It returns an error
-// for records that say too little.
+// WriteReport writes in Markdown what the records say, a JSON list: the report of a sitting, which
+// docs/bench/run.sh measures, or, if they have predictions, those of docs/bench/scaling.sh beside what was
+// measured. It returns an error for records that say too little. All of in is read before anything is written.
 func WriteReport(out io.Writer, in io.Reader) error {
 	var records []record
 	if err := json.NewDecoder(in).Decode(&records); err != nil {

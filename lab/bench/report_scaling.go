@@ -24,7 +24,8 @@ type stepMetrics struct {
 	} `json:"values"`
 }
 
-// comparison sets measurements beside predictions.
+// comparison sets measurements beside predictions: of workers on one machine (wire), and of steps over links of
+// some rate (link). Errors are in per cent of the measurement.
 func comparison(records []record) (string, error) {
 	var here, links strings.Builder
 	for _, r := range records {
@@ -53,7 +54,8 @@ func comparison(records []record) (string, error) {
 	return b.String(), nil
 }
 
-// predicted finds the prediction for a measurement.
+// predicted finds the prediction for a measurement, by preset, link, exchange and number of workers. One without
+// a prediction is an error.
 func predicted(records []record, measured record, workers int) (scaling.Prediction, scaling.Load, error) {
 	for _, r := range of(records, "scale") {
 		if r.Preset != measured.Preset || r.Link != measured.Link || r.Exchange != measured.Exchange {
@@ -69,6 +71,8 @@ func predicted(records []record, measured record, workers int) (scaling.Predicti
 		"exchange %q", workers, measured.Preset, measured.Link, measured.Exchange)
 }
 
+// compareHere writes a row about workers on this machine: the whole step, and the step without messages, for
+// which the model adds gradients, update and installation.
 func compareHere(b *strings.Builder, records []record, r record) error {
 	p, l, err := predicted(records, r, r.Wire.Workers)
 	if err != nil {
@@ -81,6 +85,8 @@ func compareHere(b *strings.Builder, records []record, r record) error {
 	return nil
 }
 
+// compareLink writes a row about steps over a link: the whole step, and what is left of it without the
+// computation of the busiest worker.
 func compareLink(b *strings.Builder, records []record, r record) error {
 	p, _, err := predicted(records, r, r.Workers)
 	if err != nil {
@@ -100,7 +106,8 @@ func compareLink(b *strings.Builder, records []record, r record) error {
 	return nil
 }
 
+// thousandths is a time in milliseconds.
 func thousandths(seconds float64) string { return fmt.Sprintf("%.0f ms", 1e3*seconds) }
 
-// off is by how much x differs from y.
+// off is by how much x differs from y, in per cent of y.
 func off(x, y float64) string { return fmt.Sprintf("%+.0f %%", 100*(x/y-1)) }

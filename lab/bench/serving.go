@@ -36,7 +36,7 @@ type Latency struct {
 	Longest float64 `json:"longest_seconds"`
 }
 
-// latency sorts times.
+// latency sorts times, in seconds, and takes their quantiles; none has zeros.
 func latency(times []float64) Latency {
 	if len(times) == 0 {
 		return Latency{}
@@ -46,22 +46,24 @@ func latency(times []float64) Latency {
 	return Latency{Count: len(times), P50: at(0.5), P99: at(0.99), P999: at(0.999), Longest: at(1)}
 }
 
-// Serving is how fast a served model answers.
+// Serving is how fast a served model answers. Latencies are those that clients see, with HTTP on the same
+// machine.
 type Serving struct {
 	Run       string  `json:"run"`
 	Clients   int     `json:"clients"`
 	Cores     int     `json:"cores"`
 	Seconds   float64 `json:"seconds"`
-	PerSecond float64 `json:"filtered_per_second"`
-	Filtered  Latency `json:"filtered"`  // answers to observations
-	Refused   Latency `json:"refused"`   // answers that the service is busy
-	Forecasts Latency `json:"forecasts"` // of 100 steps and up to 4,096 paths
-	Step      Latency `json:"step"`      // a filter step alone, without HTTP
+	PerSecond float64 `json:"filtered_per_second"` // counted answers to observations, of all clients together
+	Filtered  Latency `json:"filtered"`            // answers to observations
+	Refused   Latency `json:"refused"`             // answers that the service is busy
+	Forecasts Latency `json:"forecasts"`           // of 100 steps and up to 4,096 paths
+	Step      Latency `json:"step"`                // a filter step alone, without HTTP
 }
 
-// MeasureServing serves a run on a loopback address under a load, which grows during the first tenth of the time. Then
-// it filters without HTTP, where the family has steps. A client that is refused waits as long as the service asks. open
-// opens the run.
+// MeasureServing serves a run on a loopback address under a load, which grows during the first tenth of the time.
+// Then it filters without HTTP, where the family has steps. A client that is refused waits as long as the service
+// asks. open opens the run, once for each of the two. The number of cores holds for the process as long as it
+// measures. An answer other than success and busy is an error.
 func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Serving, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(load.Cores))
 	r := Serving{Clients: load.Clients, Cores: load.Cores}
@@ -93,7 +95,8 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 	return r, r.filterSteps(run, nx, nu)
 }
 
-// clients runs all clients until the end of the measurement.
+// clients runs all clients until the end of the measurement and sums up what they saw. nx and nu are the numbers
+// of observed and controlled values.
 func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
 	began := time.Now()
 	var list []*servedClient
@@ -108,6 +111,7 @@ func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
 		list = append(list, c)
 	}
 	var wg sync.WaitGroup
+	// They begin one after the other, so that their connections are not all made at once.
 	for i, c := range list {
 		time.Sleep(time.Until(began.Add(load.Duration / 10 * time.Duration(i) / time.Duration(len(list)))))
 		wg.Go(func() { c.err = c.run() })
@@ -145,6 +149,8 @@ type servedClient struct {
 // warming is how many first answers to observations are not counted: they connect, and infer a first state.
 const warming = 16
 
+// run asks until the end. It times each request from sending to the whole answer; one that was refused is sent
+// again, and its times are kept apart.
 func (c *servedClient) run() error {
 	defer c.http.CloseIdleConnections()
 	for n := 0; time.Now().Before(c.end); {
@@ -158,6 +164,7 @@ func (c *servedClient) run() error {
 		switch {
 		case err != nil:
 			return err
+		// The request is sent again later, under the same number.
 		case wait > 0:
 			c.refused = append(c.refused, took)
 			time.Sleep(min(wait, time.Until(c.end)))
@@ -170,7 +177,8 @@ func (c *servedClient) run() error {
 	return nil
 }
 
-// ask returns how long to wait before the request may be sent again, 0 if it was answered.
+// ask sends a request and reads the answer. It returns how long to wait before the request may be sent again, 0
+// if it was answered. Other answers are errors.
 func (c *servedClient) ask(body []byte) (time.Duration, error) {
 	answer, err := c.http.Post(c.url, "application/json", bytes.NewReader(body))
 	if err != nil {
@@ -193,7 +201,7 @@ func (c *servedClient) ask(body []byte) (time.Duration, error) {
 	return 0, fmt.Errorf("the service answers %s: %s", answer.Status, bytes.TrimSpace(text))
 }
 
-// observation is the n-th of the client.
+// observation is the n-th of the client, whose name keeps its state at the service.
 func (c *servedClient) observation(n int) any {
 	q := serving.FilterRequest{Client: c.name, Observations: [][]serving.Number{make([]serving.Number, c.nx)}}
 	if c.nu > 0 {
@@ -207,6 +215,7 @@ func (c *servedClient) observation(n int) any {
 func (c *servedClient) forecast(int) any {
 	limits := serving.DefaultLimits()
 	q := serving.ForecastRequest{Horizon: 100, Quantiles: []float64{0.1, 0.5, 0.9}}
+	// As many paths as the limit of work allows for a horizon of 100 and these quantiles.
 	work := q.Horizon * max(c.nx, 1) * (1 + len(q.Quantiles))
 	q.Samples = max(1, min(int(limits.Work)/work, limits.Paths))
 	for n := range 8 {
@@ -216,14 +225,15 @@ func (c *servedClient) forecast(int) any {
 	return q
 }
 
-// fill writes the n-th of the observations that are sent.
+// fill writes the n-th of the observations that are sent: numbers between −0.5 and 0.5, which repeat.
 func fill[T ~float64](x []T, n int) {
 	for i := range x {
 		x[i] = T(float64((7*n+3*i)%13)/13 - 0.5)
 	}
 }
 
-// filterSteps measures filter steps without HTTP, where the family has them.
+// filterSteps measures filter steps without HTTP, where the family has them. One state is filtered for 5000
+// steps, of which the first hundred do not count.
 func (r *Serving) filterSteps(run *trained.Run, nx, nu int) error {
 	online, err := run.Online()
 	if errors.Is(err, trained.ErrUnable) {

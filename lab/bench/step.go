@@ -9,7 +9,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Budget is the length of a measurement: at least Steps, and at least Time.
+// Budget is the length of a measurement: it ends when at least Steps were made and at least Time has gone by.
 type Budget struct {
 	Steps int
 	Time  time.Duration
@@ -25,16 +25,17 @@ const warmUp = 3
 type Step struct {
 	Threads       int     `json:"threads"`
 	Steps         int     `json:"steps"`
-	Seconds       Spread  `json:"step_seconds"`
-	GFLOPS        float64 `json:"gflops"`      // at the median time
-	PeakGFLOPS    float64 `json:"peak_gflops"` // of the FMA units of the same cores, measured between the steps
+	Seconds       Spread  `json:"step_seconds"` // of one step, by the clock
+	GFLOPS        float64 `json:"gflops"`       // at the median time
+	PeakGFLOPS    float64 `json:"peak_gflops"`  // of the FMA units of the same cores, measured between the steps
 	PeakFraction  float64 `json:"peak_fraction"`
-	AllocsPerStep float64 `json:"allocs_per_step"`
-	BytesPerStep  float64 `json:"bytes_per_step"` // allocated
+	AllocsPerStep float64 `json:"allocs_per_step"` // allocations, in the mean
+	BytesPerStep  float64 `json:"bytes_per_step"`  // allocated
 }
 
 // MeasureStep measures updates of a program with a slot for each thread: loading of the parameters, the shards'
-// gradients, their reduction, clipping and Adam. flops returns the operations of one step in matrix products.
+// gradients, their reduction, clipping and Adam. flops returns the operations of one step in matrix products; it
+// is asked for after the last step. theta is not changed.
 func MeasureStep(program worker.Program, theta []float32, shards, threads int, flops func() float64, b Budget) (Step,
 	error,
 ) {
@@ -65,6 +66,8 @@ func MeasureStep(program worker.Program, theta []float32, shards, threads int, f
 			return Step{}, err
 		}
 		samples = append(samples, time.Since(start).Seconds())
+		// The peak is measured under the same heat and load as the steps, and between them, so that it costs none
+		// of their time.
 		if len(samples)%16 == 0 {
 			peak = max(peak, peakOnce(threads))
 		}

@@ -14,8 +14,9 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// timeline notes what each party of a run does and when: computations, the messages that it sends, and those that it
-// takes in. It is written in the trace event format of Chrome, which Perfetto opens, too.
+// timeline notes what each party of a run does and when: computations, the messages that it sends, and those that
+// it takes in. It is written in the trace event format of Chrome, which Perfetto opens, too. Parties are added
+// before the run; notes may come from any goroutine.
 type timeline struct {
 	began time.Time
 
@@ -34,7 +35,7 @@ type during struct {
 	bytes    int           // of a message
 }
 
-// row is a group of rows of one party.
+// row is a group of rows of one party. It takes as many threads of the trace as things happen at the same time.
 type row int
 
 const (
@@ -50,15 +51,16 @@ var rowNames = [...]string{
 	updates: "from the last chunk to the first parameters",
 }
 
+// newTimeline begins a timeline now.
 func newTimeline() *timeline { return &timeline{began: time.Now()} }
 
-// party adds the rows of a party.
+// party adds the rows of a party and returns its number, from 0. The first one is the coordinator.
 func (l *timeline) party(name string) (number int) {
 	l.named = append(l.named, name)
 	return len(l.named) - 1
 }
 
-// note enters what has just ended.
+// note enters what has just ended, and began at from.
 func (l *timeline) note(party int, r row, name string, from time.Time, bytes int) {
 	to := time.Since(l.began)
 	l.mu.Lock()
@@ -75,7 +77,7 @@ func (l *timeline) step(r coordinator.StepReport) {
 	l.last = to
 }
 
-// bus returns the connection of a party, which notes its messages.
+// bus returns the connection of a party, which notes its messages. It lends messages if b does.
 func (l *timeline) bus(party int, b wire.Bus) wire.Bus {
 	noted := &notedBus{b, l, party}
 	if lender, ok := b.(wire.Lender); ok {
@@ -84,6 +86,7 @@ func (l *timeline) bus(party int, b wire.Bus) wire.Bus {
 	return noted
 }
 
+// notedBus is a connection that notes how long each message is on its way through the party.
 type notedBus struct {
 	wire.Bus
 	in    *timeline
@@ -116,6 +119,7 @@ func (b *notedBus) Hear(subject string, handle func(key string, data []byte)) (w
 	return b.Bus.Hear(subject, b.noted(handle))
 }
 
+// noted is a handler that notes how long handle takes.
 func (b *notedBus) noted(handle func(key string, data []byte)) func(key string, data []byte) {
 	return func(key string, data []byte) {
 		defer b.begin(takesIn, data)()
@@ -176,11 +180,13 @@ type traceEvent struct {
 	Arguments map[string]any `json:"args,omitempty"`
 }
 
-// write writes the timeline as JSON. What happened at the same time in one row of a party stands in lanes of its own.
+// write writes the timeline as JSON. What happened at the same time in one row of a party stands in lanes of its
+// own, up to 64 of them.
 func (l *timeline) write(w io.Writer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	spans := append(l.spans, l.updates()...)
+	// Of what begins at the same time the longest comes first, so that it gets the upper lane.
 	slices.SortStableFunc(spans, func(a, b during) int {
 		return cmp.Or(cmp.Compare(a.party, b.party), cmp.Compare(a.row, b.row), cmp.Compare(a.from, b.from),
 			cmp.Compare(b.to, a.to))
@@ -197,6 +203,7 @@ func (l *timeline) write(w io.Writer) error {
 	free := map[laneOf]time.Duration{}
 	for _, s := range spans {
 		thread, last := int(s.row)*most, int(s.row)*most+most-1
+		// The first lane that is free at the time; the last takes whatever is left.
 		for thread < last && free[laneOf{s.party, thread}] > s.from {
 			thread++
 		}
@@ -223,10 +230,11 @@ func (l *timeline) write(w io.Writer) error {
 	return nil
 }
 
+// microseconds is d in the unit of the format.
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
 
-// updates are the times in which the coordinator has the last chunk of a gradient and sends no parameters yet: the end
-// of the sum, clipping and Adam.
+// updates are the times in which the coordinator has the last chunk of a gradient and sends no parameters yet:
+// the end of the sum, clipping and Adam. The caller holds mu.
 func (l *timeline) updates() (found []during) {
 	spans := slices.DeleteFunc(slices.Clone(l.spans), func(s during) bool {
 		return s.party != 0 || s.row != sends &&
@@ -236,6 +244,7 @@ func (l *timeline) updates() (found []during) {
 	var chunk time.Duration
 	for _, s := range spans {
 		switch {
+		// The last chunk of a step is the one before the first parameters that follow.
 		case s.row == takesIn && s.name == wire.KindChunk.String():
 			chunk = max(chunk, s.to)
 		case s.row == sends && s.name == wire.KindTheta.String() && chunk > 0 && chunk < s.from:

@@ -17,8 +17,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Wire is the cost of distribution: a step of n workers with messages, compared with the same arithmetic on as many
-// threads without messages.
+// Wire is the cost of distribution: a step of n workers with messages, compared with the same arithmetic on as
+// many threads without messages. Times are in seconds of the clock, bytes those of a step in the mean.
 type Wire struct {
 	Carrier      string  `json:"carrier"` // as in WireConfig
 	Workers      int     `json:"workers"`
@@ -51,7 +51,9 @@ type WireConfig struct {
 	Trace   io.Writer // gets a timeline of one more turn, which counts for nothing else; nil: none
 }
 
-// MeasureWire times steps of coordinator and workers by turns with steps of the same arithmetic without messages.
+// MeasureWire times steps of coordinator and workers by turns with steps of the same arithmetic without messages,
+// so that both see the same noise of the machine. Coordinator and workers run in this process. The first steps of
+// each turn warm up and do not count.
 func MeasureWire(ctx context.Context, cfg WireConfig) (Wire, error) {
 	shared, err := cfg.Program(cfg.Workers)
 	if err != nil {
@@ -111,6 +113,7 @@ type parties struct {
 	times    *timeline // nil: nobody notes what happens
 }
 
+// newParties opens the connections and builds the programs of one slot.
 func newParties(cfg WireConfig) (*parties, error) {
 	c := &parties{cfg: cfg}
 	var err error
@@ -122,6 +125,7 @@ func newParties(cfg WireConfig) (*parties, error) {
 		if err != nil {
 			return nil, err
 		}
+		// A program of one slot, so that a worker computes on one core.
 		program, err := cfg.Program(1)
 		if err != nil {
 			return nil, fmt.Errorf("build the program of a worker: %w", err)
@@ -146,10 +150,13 @@ func (c *parties) trace(ctx context.Context, to io.Writer) error {
 	return l.write(to)
 }
 
-// run trains for one turn and returns the reports of its steps.
+// run trains for one turn and returns the reports of its steps, those that warm up included. Each turn is a run
+// of its own, with a folder of its own. It returns when all parties have ended; an error of one ends the others.
 func (c *parties) run(ctx context.Context, turn int) ([]coordinator.StepReport, error) {
 	run := c.cfg.Run
 	run.Run = fmt.Sprintf("bench-%d", turn)
+	// One step more than is measured, because no parameters are sent after the last one; and no validations and
+	// checkpoints in between.
 	run.Steps, run.ValidateEvery, run.ValidationShards, run.CheckpointEvery = uint64(warmUp+c.cfg.Steps+1), 0, 0, 0
 	run.Dir = fmt.Sprintf("%s/turn-%d", c.cfg.Dir, turn)
 	run.Log = run.Dir + ".jsonl" // every run has a log, so its cost counts
@@ -163,6 +170,7 @@ func (c *parties) run(ctx context.Context, turn int) ([]coordinator.StepReport, 
 	var all sync.WaitGroup
 	errs := make([]error, len(c.buses))
 	for i, bus := range c.buses {
+		// Workers compute with the programs that are there, whatever the coordinator asks them to build.
 		w, err := worker.New(worker.Config{
 			Run: run.Run, Memory: c.cfg.Memory, Build: func([]byte, []byte, int) (worker.Program, error) {
 				return c.programs[i],
@@ -179,6 +187,7 @@ func (c *parties) run(ctx context.Context, turn int) ([]coordinator.StepReport, 
 			}
 		})
 	}
+	// The coordinator ends after its last step, and ends the workers.
 	err = lead.Run(ctx)
 	cancel()
 	all.Wait()

@@ -30,14 +30,18 @@ const (
 	host = "127.0.0.1"
 )
 
-// child is a process of the cluster, with all its incarnations.
+// child is a process of the cluster, with all its incarnations. Their log is one file, and each has a file of
+// fault counters of its own.
+//
+// It is in one of three states: it runs (due and halted are zero), it is paused until halted, or it is down until
+// due. One that has ended by itself goes down at the next look.
 type child struct {
 	role      string // broker, coordinator or worker
 	name      string // of its log file
 	arguments func(generation int) []string
 	faults    bool // whether it injects faults
 
-	generation int
+	generation int       // of the latest incarnation, from 1; 0: none yet
 	process    *process  // the latest incarnation; nil: none yet
 	logged     int64     // length of its log when the latest incarnation started
 	due        time.Time // time of its start; zero: it runs, or should run
@@ -45,9 +49,10 @@ type child struct {
 	failures   int       // number of incarnations in a row that soon ended by themselves
 }
 
+// running reports whether the process exists and nobody has killed it. A paused process runs.
 func (c *child) running() bool { return c.process != nil && c.process.running() && c.due.IsZero() }
 
-// fleet is the set of all processes.
+// fleet is the set of all processes. It is used by one goroutine.
 type fleet struct {
 	cfg         Config
 	launcher    *launcher
@@ -58,7 +63,8 @@ type fleet struct {
 	exits       int    // number of processes that ended by themselves
 }
 
-// newCluster makes folders and keys. It starts no process.
+// newCluster makes folders and keys, and finds free ports. It starts no process. Folder has logs, counts and runs
+// then.
 func newCluster(cfg Config) (*fleet, error) {
 	for _, folder := range []string{"logs", "counts", "runs"} {
 		if err := os.MkdirAll(filepath.Join(cfg.Folder, folder), 0o755); err != nil {
@@ -98,6 +104,7 @@ func slotsOf(seed uint64, i int) int {
 	return 1 + draws.IntN(MaxSlots)
 }
 
+// children are all processes in the order in which they start.
 func (c *fleet) children() []*child {
 	return slices.Concat([]*child{c.broker, c.coordinator}, c.workers)
 }
@@ -113,7 +120,7 @@ func (c *fleet) begin() error {
 	return nil
 }
 
-// start runs the next incarnation of a child.
+// start runs the next incarnation of a child. Its log is appended to; faults come by an environment variable.
 func (c *fleet) start(x *child) error {
 	log, err := os.OpenFile(c.log(x), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -133,7 +140,9 @@ func (c *fleet) start(x *child) error {
 	return err
 }
 
-// spec has the faults that an incarnation injects into itself. Each incarnation has other faults.
+// spec has the faults that an incarnation injects into itself; empty for none. Each incarnation has other faults,
+// by its seed. The plan has the time between two partitions of any processes; a process has its own so many times
+// less often as there are workers and coordinator.
 func (c *fleet) spec(x *child) string {
 	s := c.cfg.Plan.Faults
 	if !x.faults || s == (fault.Spec{}) {
@@ -144,6 +153,8 @@ func (c *fleet) spec(x *child) string {
 	if x != c.coordinator {
 		s.DiskFull = fault.Outage{} // workers write no files
 	}
+	// The coordinator and the last worker have their first outages soon, so that a short run has one of each
+	// kind.
 	if x == c.coordinator || x == c.workers[len(c.workers)-1] {
 		s.Soon = c.soon(s)
 	}
@@ -163,7 +174,8 @@ func (c *fleet) soon(s fault.Spec) time.Duration {
 	return 0
 }
 
-// counted are the faults that all processes have injected into themselves.
+// counted are the faults that all processes have injected into themselves, by their names, over all incarnations.
+// Those of the last 100 ms before a kill may be missing.
 func (c *fleet) counted() (map[string]int64, error) {
 	total := make(map[string]int64)
 	files, err := filepath.Glob(filepath.Join(c.cfg.Folder, "counts", "*"))
@@ -188,7 +200,7 @@ func (c *fleet) counts(x *child) string {
 }
 
 // tend starts the processes that are due, continues those whose pause is over, and restarts those that ended by
-// themselves.
+// themselves. It is called often. It returns ErrUnstable for a process that does not stay up.
 func (c *fleet) tend(now time.Time) error {
 	for _, x := range c.children() {
 		if !x.halted.IsZero() && !now.Before(x.halted) {
@@ -197,6 +209,7 @@ func (c *fleet) tend(now time.Time) error {
 				return err
 			}
 		}
+		// Nobody has killed it, and it is gone.
 		if x.due.IsZero() && !x.process.running() {
 			if err := c.ended(x, now); err != nil {
 				return err
@@ -211,7 +224,8 @@ func (c *fleet) tend(now time.Time) error {
 	return nil
 }
 
-// ended handles a process that ended by itself.
+// ended handles a process that ended by itself, which a process under faults may do: it is started again, unless
+// it has ended too often in a row.
 func (c *fleet) ended(x *child, now time.Time) error {
 	c.exits++
 	if x.failures++; now.Sub(x.process.began) > stable {
@@ -227,7 +241,8 @@ func (c *fleet) ended(x *child, now time.Time) error {
 	return nil
 }
 
-// kill kills a child. It is started again after a while.
+// kill kills a child by a signal that it cannot handle, and waits for its end. It is started again after down.
+// One that does not run is left alone.
 func (c *fleet) kill(x *child, down time.Duration) error {
 	if !x.running() {
 		return nil
@@ -237,7 +252,8 @@ func (c *fleet) kill(x *child, down time.Duration) error {
 	return x.process.kill()
 }
 
-// pause stops a child for a while.
+// pause stops a child for a while: it keeps its memory and connections, and answers nobody. One that does not run
+// is left alone.
 func (c *fleet) pause(x *child, length time.Duration) error {
 	if !x.running() {
 		return nil
@@ -246,8 +262,9 @@ func (c *fleet) pause(x *child, length time.Duration) error {
 	return x.process.signal(halt)
 }
 
-// end ends all processes. The coordinator is the first: while the workers still run, it finishes its step and writes a
-// checkpoint.
+// end ends all processes. The coordinator is the first: while the workers still run, it finishes its step and
+// writes a checkpoint. Paused processes go on first, since a stopped one cannot end. It returns when all have
+// ended.
 func (c *fleet) end() error {
 	var errs []error
 	for _, x := range c.children() {

@@ -56,19 +56,20 @@ type Config struct {
 
 // Status is how far a run under faults is.
 type Status struct {
-	Elapsed time.Duration
+	Elapsed time.Duration // since the beginning
 	Step    uint64
 	Steps   uint64
-	Workers int // workers that run and are not paused
-	Faults  map[string]int64
+	Workers int              // workers that run and are not paused
+	Faults  map[string]int64 // so far, by the names of the flags
 }
 
-// Result is the result of a run under faults.
+// Result is the result of a run under faults. A run has survived if SHA256 is that of a run without faults after
+// as many steps; everything else says what it cost and what it has met.
 type Result struct {
-	Step         uint64 // of the last checkpoint
-	SHA256       string // of the parameters of that checkpoint
-	Finished     bool   // the run reached its last step
-	Seconds      float64
+	Step         uint64           // of the last checkpoint
+	SHA256       string           // of the parameters of that checkpoint
+	Finished     bool             // the run reached its last step
+	Seconds      float64          // from the start of the processes to the end of the schedule
 	Faults       map[string]int64 // by the names of the flags; faults in the last 100 ms of a process may be missing
 	Effects      Effects
 	Idle         []string // what was asked for and did nothing, each with the reason; empty: the run has tested it all

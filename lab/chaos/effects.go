@@ -13,8 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
-// Effects count what a run did because of the faults. The counts of a coordinator are read once a second and just
-// before it is killed; what it did after that is missing.
+// Effects count what a run did because of the faults: each is a mechanism that a fault is meant to exercise. The
+// counts of a coordinator are read once a second and just before it is killed; what it did after that is missing.
 type Effects struct {
 	Restores    int64 `json:"restores"`        // coordinators that went on from a checkpoint
 	Servers     int64 `json:"servers_killed"`  // with their workers, when they had reached another server
@@ -79,7 +79,8 @@ func idle(cfg *Config, faults map[string]int64, e *Effects) []string {
 	return list
 }
 
-// restores counts, in the log of the run, the coordinators that went on from a checkpoint.
+// restores counts, in the log of the run, the coordinators that went on from a checkpoint. A run without a log
+// has none.
 func (k *conductor) restores() (int64, error) {
 	path := filepath.Join(k.cfg.Folder, "runs", k.cfg.Name, "log.jsonl")
 	data, err := os.ReadFile(path)

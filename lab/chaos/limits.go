@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lab/fault"
 )
 
-// Bounds of a plan. Beyond them a run makes no progress.
+// Bounds of a plan. Beyond them a run makes no progress, so that surviving or not says nothing.
 const (
 	maxShare   = 0.5 // of messages lost or changed, of gradients spoilt
 	minKill    = 200 * time.Millisecond
@@ -16,7 +16,8 @@ const (
 	maxOutage  = 5 * time.Minute
 )
 
-// Check returns what of a plan leaves a run no chance, by the names of the flags of chaos.
+// Check returns what of a plan leaves a run no chance, by the names of the flags of chaos; the first thing that
+// it finds. An outage may take half of the time at most.
 func (p *Plan) Check() error {
 	faults := &p.Faults
 	for _, s := range []struct {

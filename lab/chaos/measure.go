@@ -12,7 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Recovery has the times that a run needed to recover from faults of one kind.
+// Recovery has the times that a run needed to recover from faults of one kind, in seconds, one for each fault, in
+// their order.
 type Recovery struct {
 	Fault string    `json:"fault"`
 	First []float64 `json:"first_step_seconds"` // from each fault to the first step beyond the last one before the fault
@@ -34,8 +35,10 @@ const (
 	poll   = 5 * time.Millisecond
 )
 
-// Measure runs a training without other faults. It kills a worker, the coordinator and the broker, n times each.
-// Coordinator and broker are started again at once, the worker after the run has continued without it.
+// Measure runs a training without other faults. It kills a worker, the coordinator and the broker, n times each,
+// and waits between them until the run makes steps as usual. Coordinator and broker are started again at once,
+// the worker after the run has continued without it. It returns ErrNoRecovery if the run does not go on, and the
+// cause of ctx when that ends.
 func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	cfg.Plan = Plan{Seed: cfg.Plan.Seed}
 	c, err := newCluster(cfg)
@@ -88,7 +91,8 @@ type watcher struct {
 	steps []step // since the last reset
 }
 
-// measure kills a child and adds the times until the run has recovered.
+// measure kills a child and adds the times until the run has recovered. The time of the fault is spread over a
+// second by the golden ratio, so that n faults hit its phases evenly.
 func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	if w.began.IsZero() {
 		w.began = time.Now()
@@ -97,6 +101,7 @@ func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	if err := w.flow(ctx, settle+time.Duration(phase*float64(time.Second))); err != nil {
 		return err
 	}
+	// Steps beyond the last one before the fault are new; those that a restored coordinator makes again are not.
 	usual, last := w.usual(), w.steps[len(w.steps)-1].step
 	down := time.Duration(0)
 	if x.role == "worker" {
@@ -126,8 +131,8 @@ func (w *watcher) measure(ctx context.Context, x *child, r *Recovery) error {
 	return nil
 }
 
-// pace is the time from a fault to the end of the last conspicuous step of the record, and at least to the first new
-// step.
+// pace is the time from a fault to the end of the last conspicuous step of the record, and at least to the first
+// new step: when the run has its usual pace again.
 func pace(steps []step, struck, first time.Time, usual time.Duration) time.Duration {
 	end := first
 	for i := 1; i < len(steps); i++ {
@@ -139,7 +144,8 @@ func pace(steps []step, struck, first time.Time, usual time.Duration) time.Durat
 	return end.Sub(struck)
 }
 
-// flow waits until all processes run and steps have been made for a while.
+// flow waits until all processes run and steps have been made for a while. A process that does not run makes it
+// begin anew. After giveUp it is ErrNoRecovery.
 func (w *watcher) flow(ctx context.Context, length time.Duration) error {
 	w.steps = nil
 	for began, since := time.Now(), time.Now(); time.Since(since) < length || len(w.steps) < 10; {
@@ -178,7 +184,7 @@ func (w *watcher) turn(ctx context.Context) error {
 	return nil
 }
 
-// usual is the median time of a step.
+// usual is the median time of a step, of which there are enough after flow.
 func (w *watcher) usual() time.Duration {
 	var gaps []time.Duration
 	for i := 1; i < len(w.steps); i++ {
@@ -194,6 +200,7 @@ type tail struct {
 	file      *store.Tail // nil: the run is not there yet
 }
 
+// read returns the steps since the last call; none before the run has a folder.
 func (t *tail) read() (steps []step, err error) {
 	if t.file == nil {
 		t.file, err = store.Follow(t.dir, t.name, store.Position{})

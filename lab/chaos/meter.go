@@ -11,15 +11,15 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// meter counts what the coordinators of a run do. Each coordinator counts from its own start. Its counters are read
-// just before it is killed.
+// meter counts what the coordinators of a run do. Each coordinator counts from its own start, and is told apart
+// by its Term. Its counters are read from its page, once a second and just before it is killed.
 type meter struct {
 	url    string
 	client http.Client
 	terms  map[uint64]counters
 }
 
-// counters are those of one coordinator.
+// counters are those of one coordinator, as the page has them.
 type counters struct {
 	Issued       uint64   `json:"shards_issued"`
 	Useful       uint64   `json:"shards_useful"`
@@ -33,6 +33,7 @@ type counters struct {
 	Quarantined  []string `json:"quarantined"`
 }
 
+// newMeter makes a meter of the run of that name at a page (host:port).
 func newMeter(page, name string) *meter {
 	return &meter{
 		url: "http://" + page + "/api/runs/" + name, client: http.Client{Timeout: 500 * time.Millisecond},
@@ -40,7 +41,8 @@ func newMeter(page, name string) *meter {
 	}
 }
 
-// read asks the coordinator for its counter. If it does not answer, a later call asks again.
+// read asks the coordinator for its counters, for half a second at most. If it does not answer, the last answer
+// of its Term stays, and a later call asks again.
 func (m *meter) read(ctx context.Context) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, m.url, nil)
 	if err != nil {
@@ -87,7 +89,8 @@ func (m *meter) effects() (e Effects) {
 	return e
 }
 
-// issued is the sum over all coordinators. At the end of the run, the counter of the last one is in the run's metrics.
+// issued is the number of shards leased by all coordinators. At the end of the run, the counter of the last one
+// is in the run's metrics, and is used if it is greater than what was read.
 func (m *meter) issued(info store.Info) uint64 {
 	var n, last uint64
 	for term, c := range m.terms {
@@ -100,8 +103,10 @@ func (m *meter) issued(info store.Info) uint64 {
 	return n
 }
 
-// useful counts the shards that the parameters of the last checkpoint are made of, and those of the validations up to
-// it.
+// useful counts the shards that the parameters of the last checkpoint are made of, and those of the validations
+// up to it:
+//
+//	Shards·(step/Stride) + Validation·validations
 func (k *conductor) useful(info store.Info) (uint64, error) {
 	var validations uint64
 	err := store.ReadMetrics(filepath.Join(k.cfg.Folder, "runs"), k.cfg.Name, func(r store.Record) error {

@@ -59,6 +59,7 @@ func (p *parties) link(role string) []string {
 	return list
 }
 
+// broker is the command line of the broker.
 func (p *parties) broker() []string {
 	list := []string{"broker", "--listen", p.nats, "--keys", p.secrets, "--tls"}
 	if p.servers {
@@ -67,6 +68,8 @@ func (p *parties) broker() []string {
 	return list
 }
 
+// coordinator is the command line of the coordinator: the same at every start, so that it goes on with the run of
+// its name.
 func (p *parties) coordinator(cfg Config) []string {
 	return append([]string{
 		"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web",
@@ -74,6 +77,8 @@ func (p *parties) coordinator(cfg Config) []string {
 	}, p.link("coordinator")...)
 }
 
+// worker is the command line of a worker of so many slots, with a server that joins the broker's cluster if there
+// are servers.
 func (p *parties) worker(id string, slots int) []string {
 	list := append([]string{"worker", "--slots", strconv.Itoa(slots), "--id", id}, p.link("worker")...)
 	if p.servers {
@@ -82,7 +87,7 @@ func (p *parties) worker(id string, slots int) []string {
 	return list
 }
 
-// freePorts returns addresses that are free.
+// freePorts returns n different addresses that are free. Another process may take one before it is used.
 func freePorts(n int) ([]string, error) {
 	var list []string
 	for range n {

@@ -9,15 +9,18 @@ import (
 	"time"
 )
 
-// launcher starts processes from one thread that lives as long as it does. On Linux a child can be made to end with its
-// parent, and there the parent is the thread that started it.
+// launcher starts processes from one thread that lives as long as it does. On Linux a child can be made to end
+// with its parent, and there the parent is the thread that started it: a thread of the Go runtime may end
+// earlier.
 type launcher struct{ starts chan start }
 
+// start is a command to be started; done gets the error.
 type start struct {
 	command *exec.Cmd
 	done    chan error
 }
 
+// newLauncher starts the thread; close ends it.
 func newLauncher() *launcher {
 	n := &launcher{starts: make(chan start)}
 	go func() {
@@ -29,16 +32,17 @@ func newLauncher() *launcher {
 	return n
 }
 
+// close ends the thread, and on Linux with it all processes that still run.
 func (n *launcher) close() { close(n.starts) }
 
-// process is a started process.
+// process is a started process. Its end is waited for by a goroutine.
 type process struct {
 	command *exec.Cmd
 	began   time.Time
 	ended   chan struct{} // closed when the process has ended
 }
 
-// start runs a program. log gets its output.
+// start runs a program and returns as soon as it runs. log gets its output and errors.
 func (n *launcher) start(program string, arguments, environ []string, log *os.File) (*process, error) {
 	c := exec.Command(program, arguments...)
 	c.Env, c.Stdout, c.Stderr = environ, log, log
@@ -58,6 +62,7 @@ func (n *launcher) start(program string, arguments, environ []string, log *os.Fi
 
 func (p *process) pid() int { return p.command.Process.Pid }
 
+// running reports whether the process has not ended yet.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -82,7 +87,8 @@ func (p *process) kill() error {
 	return err
 }
 
-// stop asks the process to end, and kills it if it takes longer than patience.
+// stop asks the process to end, and kills it if it takes longer than patience, which is an error. A paused
+// process is continued first.
 func (p *process) stop(patience time.Duration) error {
 	if err := errors.Join(p.signal(proceed), p.signal(terminate)); err != nil {
 		return err

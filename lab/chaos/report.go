@@ -2,9 +2,9 @@ package chaos
 
 // Outcome is what a run under faults came to, beside a run without.
 type Outcome struct {
-	Equal     bool             `json:"equal"`
+	Equal     bool             `json:"equal"` // the parameters are the same bits: the run has survived
 	SHA256    string           `json:"sha256"`
-	Reference string           `json:"reference_sha256"`
+	Reference string           `json:"reference_sha256"` // of the run without faults
 	Faults    map[string]int64 `json:"faults"`
 	Goodput   float64          `json:"goodput"` // useful_shards / issued_shards
 	Seconds   float64          `json:"seconds"`

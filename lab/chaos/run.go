@@ -19,16 +19,17 @@ const (
 	startPatience = 60 * time.Second // until the run folder exists
 )
 
-// conductor carries out a plan.
+// conductor carries out a plan: it looks at the processes every tick, and does what the schedule says is due. The
+// schedule begins when the run makes its first steps, so that a slow start misses no event.
 type conductor struct {
 	*fleet
 	schedule *schedule
 	meter    *meter
 	samples  *samples
 	began    time.Time
-	worked   time.Time // since when the run makes steps, and the schedule counts; zero: it makes none yet
-	acted    map[act]int64
-	servers  int64 // killed with their workers, when they had reached another one
+	worked   time.Time     // since when the run makes steps, and the schedule counts; zero: it makes none yet
+	acted    map[act]int64 // events that had a target
+	servers  int64         // killed with their workers, when they had reached another one
 
 	// A coordinator is killed only when there is a checkpoint that none before it went on from: otherwise a run whose
 	// coordinators die young would never restore one.
@@ -58,6 +59,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	return result, errors.Join(err, samples.close())
 }
 
+// run starts the processes, carries out the plan, ends the processes, and only then reads what the run has come
+// to.
 func (k *conductor) run(ctx context.Context) (*Result, error) {
 	if err := k.begin(); err != nil {
 		return nil, err
@@ -87,6 +90,7 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	r.Idle = idle(&k.cfg, r.Faults, &r.Effects)
+	// Without a checkpoint there is nothing to compare.
 	if r.Step == 0 {
 		return nil, fmt.Errorf("%w: it has written no checkpoint (state %s)", ErrFailed, info.State)
 	}
@@ -97,7 +101,7 @@ func (k *conductor) run(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// conduct carries out the schedule until the run is over.
+// conduct carries out the schedule until the run is over, or its Duration is.
 func (k *conductor) conduct(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -131,7 +135,9 @@ func (k *conductor) conduct(ctx context.Context) error {
 	}
 }
 
-// act carries out what is due.
+// act carries out what is due. Kills of the coordinator are held back until there is a checkpoint that none
+// before has restored; then they come at once, or, if they had to wait, at a random moment within a second. While
+// one is held back, further ones are left out.
 func (k *conductor) act(ctx context.Context, now time.Time) error {
 	if k.worked.IsZero() {
 		return nil
@@ -175,10 +181,12 @@ func (k *conductor) saved() (uint64, error) {
 	return list[len(list)-1].Step, nil
 }
 
-// look records the progress of the run, and reports whether it is over.
+// look records the progress of the run, and reports whether it is over: at its last step, or after Duration. A
+// run that has failed, or that has no folder after startPatience, is ErrFailed.
 func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err error) {
 	k.meter.read(ctx)
 	elapsed := now.Sub(k.began)
+	// From here on the schedule counts.
 	if k.worked.IsZero() && (k.meter.working() || elapsed > startPatience) {
 		k.worked = now
 	}
@@ -209,6 +217,7 @@ func (k *conductor) look(ctx context.Context, now time.Time) (over bool, err err
 	return k.cfg.Duration > 0 && !k.worked.IsZero() && now.Sub(k.worked) >= k.cfg.Duration, nil
 }
 
+// info is what run.json holds.
 func (k *conductor) info() (store.Info, error) { return readRun(k.cfg) }
 
 // readRun reads run.json without a lock, which could hinder a starting coordinator.
@@ -240,6 +249,7 @@ func (k *conductor) do(ctx context.Context, e event) error {
 	if e.act == pauseWorker {
 		return k.pause(target, e.down)
 	}
+	// What it has counted since the last look is lost with it.
 	if e.act == killCoordinator {
 		k.meter.read(ctx)
 	}
@@ -278,6 +288,7 @@ func (k *conductor) target(e event) *child {
 	return list[min(int(e.pick*float64(len(list))), len(list)-1)]
 }
 
+// running is x if it runs, else nil.
 func running(x *child) *child {
 	if x.running() {
 		return x

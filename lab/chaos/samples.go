@@ -18,18 +18,23 @@ const (
 	quarter = 0.25
 )
 
-// Growth says by how much a quantity grows per hour in the processes of one role: the slope of parallel lines through
-// the samples of all warm processes (least squares).
+// Growth says by how much a quantity grows per hour in the processes of one role: the slope of parallel lines
+// through the samples of all warm processes (least squares). With x the age in hours, y the quantity, and means
+// over the samples of a process,
+//
+//	PerHour = Σ (x − x̄)(y − ȳ) / Σ (x − x̄)²
+//
+// Each process has a level of its own, so that only what grows within a life counts.
 type Growth struct {
 	Role      string  `json:"role"`
-	What      string  `json:"what"`
+	What      string  `json:"what"` // memory (bytes), goroutines or open files
 	PerHour   float64 `json:"per_hour"`
 	Mean      float64 `json:"mean"` // of the samples
 	Samples   int     `json:"samples"`
 	Processes int     `json:"processes"`
 }
 
-// sample has values from /proc for one process; -1 is unknown.
+// sample has values from /proc for one process at one moment; -1 is unknown.
 type sample struct {
 	role             string
 	name             string
@@ -42,12 +47,13 @@ type sample struct {
 // id identifies the incarnation of a process.
 func (p *sample) id() string { return p.name + "-" + strconv.Itoa(p.generation) }
 
-// samples are kept in memory and in a CSV file.
+// samples are kept in memory and in a CSV file, a line for each, so that the course of a long run can be drawn.
 type samples struct {
 	file *os.File
 	list []sample
 }
 
+// newSamples makes the file, with its header.
 func newSamples(path string) (*samples, error) {
 	f, err := os.Create(path)
 	if err == nil {
@@ -59,6 +65,7 @@ func newSamples(path string) (*samples, error) {
 	return &samples{file: f}, nil
 }
 
+// close closes the file.
 func (s *samples) close() error {
 	if err := s.file.Close(); err != nil {
 		return fmt.Errorf("close the samples: %w", err)
@@ -90,6 +97,7 @@ func (k *conductor) sample(now time.Time) error {
 	return nil
 }
 
+// add keeps a sample that was taken at a time since the beginning.
 func (s *samples) add(at time.Duration, p sample) error {
 	s.list = append(s.list, p)
 	if _, err := fmt.Fprintf(s.file, "%.0f,%s,%d,%.0f,%.0f,%.0f,%.0f\n", at.Seconds(), p.name, p.generation, p.age, p.rss,
@@ -114,6 +122,7 @@ func resident(pid int) (float64, error) {
 	return 0, fmt.Errorf("process %d has no memory", pid)
 }
 
+// openFiles is the number of file descriptors of a process; -1 if it is not known.
 func openFiles(pid int) float64 {
 	entries, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(pid), "fd"))
 	if err != nil {
@@ -143,9 +152,12 @@ func (s *samples) growth() []Growth {
 	return list
 }
 
-// fit fits parallel lines to the samples of the processes of a role.
+// fit fits parallel lines to the samples of the processes of a role, and reports whether there are enough of
+// them: two of one process at different ages. Samples of the first minute, and of the first quarter of a life, do
+// not count.
 func fit(list []sample, role string, value func(sample) float64) (Growth, bool) {
 	type point struct{ x, y float64 }
+	// How old each incarnation became: a quarter of that does not count.
 	life := make(map[string]float64)
 	for _, p := range list {
 		life[p.id()] = max(life[p.id()], p.age)
@@ -168,6 +180,7 @@ func fit(list []sample, role string, value func(sample) float64) (Growth, bool) 
 		if len(points) < 2 {
 			continue
 		}
+		// Sums about the means of the process: its own level does not matter.
 		var mx, my float64
 		for _, p := range points {
 			mx, my = mx+p.x/float64(len(points)), my+p.y/float64(len(points))

@@ -37,12 +37,14 @@ type event struct {
 // that on average, those of the next kind after twice as long, and so on.
 const early = 3 * time.Second
 
-// schedule yields the events of a seed, independent of everything else. The time between two events of one kind is half
-// to one and a half intervals, so that their number is predictable and their times are not.
+// schedule yields the events of a seed, independent of everything else: each kind draws from a stream of its own.
+// The time between two events of one kind is half to one and a half intervals, so that their number is
+// predictable and their times are not.
 type schedule struct {
 	kinds []series
 }
 
+// series is the endless sequence of the events of one kind.
 type series struct {
 	act    act
 	every  time.Duration
@@ -54,6 +56,8 @@ type series struct {
 // maxDown is the longest time until a killed process is started again.
 const maxDown = time.Second
 
+// newSchedule makes the schedule of a plan. The first event of a kind comes early, by the share of its interval
+// that was drawn.
 func newSchedule(seed uint64, p Plan) *schedule {
 	s := new(schedule)
 	for _, x := range []series{
@@ -67,6 +71,8 @@ func newSchedule(seed uint64, p Plan) *schedule {
 		}
 		x.draws = fault.Schedule(seed, int(x.act))
 		x.advance()
+		// The interval that was drawn, 0.5 to 1.5, counts in units of (1+act)·early/2, unless the event comes
+		// sooner by itself.
 		intervals := float64(x.next.at) / float64(x.every)
 		x.next.at = min(x.next.at, time.Duration(intervals*float64(early)*float64(1+x.act)/2))
 		s.kinds = append(s.kinds, x)
@@ -74,7 +80,7 @@ func newSchedule(seed uint64, p Plan) *schedule {
 	return s
 }
 
-// advance draws the next event of a kind.
+// advance draws the next event of a kind: its time, who it hits, and how long it lasts, always in this order.
 func (x *series) advance() {
 	gap := time.Duration(x.draws.Uniform(0.5, 1.5) * float64(x.every))
 	e := event{

@@ -7,8 +7,9 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Bus returns a bus that injects faults into the messages sent over the given one. Each message has one sender, so that
-// at most one process changes it. A cut-off process receives nothing, either.
+// Bus returns a bus that injects faults into the messages sent over the given one. Each message has one sender,
+// so that at most one process changes it. A cut-off process receives nothing, either. What the run has to make
+// good: a message may be lost, come twice, come late and out of order, or have one bit that is wrong.
 func (i *Injector) Bus(bus wire.Bus) wire.Bus {
 	if i == nil {
 		return bus
@@ -16,6 +17,8 @@ func (i *Injector) Bus(bus wire.Bus) wire.Bus {
 	return &faultyBus{Bus: bus, faults: i}
 }
 
+// faultyBus is a bus whose sender draws the fate of each message. Messages longer than MaxPayload are passed on,
+// and refused by the bus itself.
 type faultyBus struct {
 	wire.Bus
 	faults *Injector
@@ -25,10 +28,11 @@ type faultyBus struct {
 type fate struct {
 	drop, dup bool
 	flip      int           // index of the bit that is changed; -1: none
-	delay     time.Duration // of the first copy
+	delay     time.Duration // of the message; of one that is repeated, the second copy
 }
 
-// decide draws the fate of a message of n bytes.
+// decide draws the fate of a message of n bytes, and counts it. A message that is lost has no other fate;
+// otherwise the kinds are drawn one by one, and may come together. A share of 0 draws nothing.
 func (i *Injector) decide(n int) fate {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -54,7 +58,9 @@ func (i *Injector) decide(n int) fate {
 	return f
 }
 
-// Publish implements wire.Bus. A message that is lost or delayed counts as sent.
+// Publish implements wire.Bus. A message that is lost or delayed counts as sent. Of one that is repeated, the
+// first copy goes out at once and as it is; the bit and the delay are those of the second. data is not changed,
+// and not used after Publish has returned.
 func (b *faultyBus) Publish(subject string, data []byte) error {
 	if len(data) > b.MaxPayload() {
 		return b.Bus.Publish(subject, data)
@@ -68,6 +74,7 @@ func (b *faultyBus) Publish(subject string, data []byte) error {
 			return err
 		}
 	}
+	// The caller may use its bytes again as soon as Publish returns.
 	if f.flip >= 0 || f.delay > 0 {
 		data = bytes.Clone(data)
 	}
@@ -81,7 +88,7 @@ func (b *faultyBus) Publish(subject string, data []byte) error {
 	return nil
 }
 
-// late sends a delayed message. If the bus cannot send by then, the message is lost.
+// late sends a delayed message. If the bus cannot send by then, or the injector is closed, the message is lost.
 func (i *Injector) late(bus wire.Bus, subject string, data []byte) {
 	i.mu.Lock()
 	closed := i.closed

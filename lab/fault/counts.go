@@ -12,18 +12,18 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// Kind names a fault.
+// Kind names a fault. Its order is that of the lines in the file of counters.
 type Kind int
 
 // The faults that a process injects into itself.
 const (
-	Drop Kind = iota
-	Dup
-	Delayed
-	Corrupt
-	NaN
-	Partition
-	DiskFull
+	Drop      Kind = iota // a message is lost
+	Dup                   // a message is sent twice
+	Delayed               // a message is sent later
+	Corrupt               // one bit of a message is changed
+	NaN                   // an element of a gradient is no number
+	Partition             // nothing is sent or received for a while
+	DiskFull              // nothing can be written for a while
 	kinds
 )
 
@@ -44,8 +44,9 @@ const (
 // Variable is the environment variable with the Spec for a process of a run.
 const Variable = "SWITCHYARD_FAULTS"
 
-// Counts are the counters of one process, with their file: a line with name and number for each counter. All lines have
-// a fixed length, so that one write in place replaces the whole content.
+// Counts are the counters of one process, with their file: a line with name and number for each counter. All
+// lines have a fixed length, so that one write in place replaces the whole content. Nothing is flushed to the
+// disk: the file has to survive the process, not the machine.
 type Counts struct {
 	log hclog.Logger
 
@@ -55,6 +56,7 @@ type Counts struct {
 	due  *time.Timer // runs if there are counts to write; nil: all are written
 }
 
+// openCounts makes the file, which it empties if it exists. Without a path counters are kept in memory alone.
 func openCounts(path string, log hclog.Logger) (*Counts, error) {
 	c := &Counts{log: log}
 	if path == "" {
@@ -68,6 +70,7 @@ func openCounts(path string, log hclog.Logger) (*Counts, error) {
 	return c, nil
 }
 
+// add counts a fault, and writes the file within saveInterval.
 func (c *Counts) add(kind Kind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,6 +80,7 @@ func (c *Counts) add(kind Kind) {
 	}
 }
 
+// save writes the file. A failure is logged, and does not disturb the process.
 func (c *Counts) save() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,6 +93,7 @@ func (c *Counts) save() {
 	}
 }
 
+// write writes all counters over the old ones. The caller holds mu.
 func (c *Counts) write() error {
 	var b bytes.Buffer
 	for kind, n := range c.n {
@@ -99,6 +104,7 @@ func (c *Counts) write() error {
 	return err
 }
 
+// close writes the counters and closes the file. A second call does nothing.
 func (c *Counts) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

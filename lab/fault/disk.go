@@ -7,8 +7,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Disk returns a disk that is full from time to time. Then no file or folder can be made, and nothing can be written. A
-// write that fails has written a part.
+// Disk returns a disk that is full from time to time. Then no file or folder can be made, and nothing can be
+// written: such an act fails with ENOSPC. A write that fails has written a part. Files can still be read,
+// flushed, renamed and removed. What was complete before has to stay so.
 func (i *Injector) Disk(d disk.Disk) disk.Disk {
 	if i == nil || i.spec.DiskFull.Length == 0 {
 		return d
@@ -16,7 +17,7 @@ func (i *Injector) Disk(d disk.Disk) disk.Disk {
 	return disk.Faulty(d, i.fill)
 }
 
-// fill decides whether an act finds the disk full.
+// fill decides whether an act finds the disk full, and how many bytes of a write still fit.
 func (i *Injector) fill(act disk.Act) (room int, err error) {
 	switch act.Kind {
 	case "create", "append", "write", "mkdir":

@@ -17,15 +17,15 @@ import (
 // injects nothing.
 type Injector struct {
 	spec   Spec
-	key    rng.Key
-	name   uint32 // hash of the process's name
+	key    rng.Key // of the seed, for the purpose Fault
+	name   uint32  // hash of the process's name
 	counts *Counts
 
-	mu       sync.Mutex
-	messages rng.Stream
-	cut      outages
-	full     outages
-	closed   bool
+	mu       sync.Mutex // guards what follows
+	messages rng.Stream // for messages, and for the room on a full disk
+	cut      outages    // partitions
+	full     outages    // of the disk
+	closed   bool       // delayed messages are not sent any more
 }
 
 // The purposes of an Injector's random streams.
@@ -36,8 +36,9 @@ const (
 	streamSchedule // used by package chaos, which draws from the same key
 )
 
-// New returns an Injector for the process of that name. Processes with different names have different faults. If the
-// Spec names a file for the counters, New makes it.
+// New returns an Injector for the process of that name. Processes with different names have different faults. If
+// the Spec names a file for the counters, New makes it. The only error is that the file cannot be made. The
+// caller closes the Injector.
 func New(spec Spec, name string, log hclog.Logger) (*Injector, error) {
 	h := fnv.New32a()
 	h.Write([]byte(name))
@@ -51,7 +52,8 @@ func New(spec Spec, name string, log hclog.Logger) (*Injector, error) {
 	return i, err
 }
 
-// Schedule is the random stream for the times of faults of the n-th kind of process.
+// Schedule is the random stream for the times of faults of the n-th kind, or process, of a plan. Streams of
+// different n are independent.
 func Schedule(seed uint64, n int) rng.Stream {
 	return rng.New(seed, rng.Fault).At(streamSchedule, uint32(n), 0)
 }
@@ -88,8 +90,9 @@ func (i *Injector) cutOff() bool {
 // partitionEvery is the time between two looks whether the process is cut off.
 const partitionEvery = 20 * time.Millisecond
 
-// FollowPartitions tells tell when the process is cut off, and when it is no longer, until ctx ends. It is for what
-// says things in the name of the process without its bus.
+// FollowPartitions tells tell when the process is cut off, and when it is no longer, until ctx ends. It is for
+// what says things in the name of the process without its bus. It blocks, and returns at once if there are no
+// partitions.
 func (i *Injector) FollowPartitions(ctx context.Context, tell func(off bool)) {
 	if i == nil || i.spec.Partition.Length == 0 {
 		return
@@ -109,7 +112,8 @@ func (i *Injector) FollowPartitions(ctx context.Context, tell func(off bool)) {
 	}
 }
 
-// during reports whether there is an outage at this moment. It counts an outage when it is first noticed.
+// during reports whether there is an outage at this moment. It counts an outage when it is first noticed; one
+// that nothing meets is not counted. The caller holds mu.
 func (i *Injector) during(o *outages, kind Kind) bool {
 	on, first := o.on(time.Now())
 	if first {
@@ -119,7 +123,8 @@ func (i *Injector) during(o *outages, kind Kind) bool {
 }
 
 // outages are the outages of one kind, one after the other. The times between their beginnings are exponentially
-// distributed, so that their number does not depend on how often the process is restarted.
+// distributed, so that their number does not depend on how often the process is restarted: such a law has no
+// memory.
 type outages struct {
 	Outage
 	draws       rng.Stream
@@ -128,7 +133,12 @@ type outages struct {
 	soon        time.Duration // within which the next one begins; 0: it has no limit
 }
 
-// on reports whether there is an outage at this moment, and whether it is noticed for the first time.
+// on reports whether there is an outage at this moment, and whether it is noticed for the first time. From the
+// end of one to the beginning of the next it draws
+//
+//	gap = −ln(1 − u)·(Every − Length)
+//
+// so that Every is the mean time between two beginnings; the first one is cut down to u·soon if that is set.
 func (o *outages) on(now time.Time) (on, first bool) {
 	for !now.Before(o.until) {
 		draw := o.draws.Float64()

@@ -7,9 +7,10 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Program returns a program that occasionally puts a NaN into the gradient of a shard. It does so once for a shard in
-// this process, so that the shard is right if it is computed again. Results before the first parameters are loaded,
-// such as the golden shard, are never changed.
+// Program returns a program that occasionally puts a NaN into the gradient of a shard. It does so once for a
+// shard in this process, so that the shard is right if it is computed again: the coordinator has to refuse the
+// gradient, and to have it computed once more. Results before the first parameters are loaded, such as the golden
+// shard, are never changed.
 func (i *Injector) Program(p worker.Program) worker.Program {
 	if i == nil || i.spec.NaN == 0 {
 		return p
@@ -22,11 +23,13 @@ var (
 	_ worker.Preparer = (*faultyProgram)(nil)
 )
 
+// faultyProgram is a Program whose gradients are sometimes spoilt. It computes them step by step, and prepares,
+// if the program that it wraps does.
 type faultyProgram struct {
 	worker.Program
 	faults *Injector
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows; slots compute at the same time
 	loaded bool
 	step   uint64
 	spoilt map[int]bool // shards of the step
@@ -73,7 +76,8 @@ func (p *faultyProgram) Prepare(slot int, step uint64, shard int) (more bool) {
 	return worker.Prepare(p.Program, slot, step, shard)
 }
 
-// strike decides whether the gradient of a shard gets a NaN, and at which element.
+// strike decides whether the gradient of a shard gets a NaN, and at which element. The draw is that of step,
+// shard and process, whatever else the process has done.
 func (p *faultyProgram) strike(step uint64, shard, size int) (at int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ type Delay struct {
 	Share float64
 }
 
-// Outage has a length and the mean time between the beginnings of two outages.
+// Outage has a length and the mean time between the beginnings of two outages. The zero Outage is none.
 type Outage struct{ Length, Every time.Duration }
 
 // Defaults for parts that a specification leaves out.
@@ -45,7 +45,8 @@ const (
 //	seed=7,drop=2%,dup=1%,delay=200ms/5%,corrupt=0.1%,nan=0.1%,partition=4s/40s,disk-full=3s/60s,counts=PATH
 //
 // A share is a percentage or a fraction. A delay is the longest delay and the share of messages; an outage is its
-// length and the mean time between two. The slash and what follows it may be left out.
+// length and the mean time between two. The slash and what follows it may be left out. An error is ErrSpec and
+// names the setting. An empty text is one.
 func Parse(text string) (Spec, error) {
 	var s Spec
 	for setting := range strings.SplitSeq(text, ",") {
@@ -60,6 +61,7 @@ func Parse(text string) (Spec, error) {
 	return s, nil
 }
 
+// set reads one setting.
 func (s *Spec) set(name, value string) (err error) {
 	switch name {
 	case "seed":
@@ -88,7 +90,7 @@ func (s *Spec) set(name, value string) (err error) {
 	return err
 }
 
-// String is a text that Parse reads as the same Spec.
+// String is a text that Parse reads as the same Spec. What a process does not inject is left out.
 func (s Spec) String() string {
 	settings := []string{"seed=" + strconv.FormatUint(s.Seed, 10)}
 	for _, share := range []struct {
@@ -125,7 +127,7 @@ func (d Delay) String() string {
 // String is the form that ParseOutage reads.
 func (o Outage) String() string { return o.Length.String() + "/" + o.Every.String() }
 
-// ParseShare reads a percentage or a fraction: "2%" or "0.02".
+// ParseShare reads a percentage or a fraction, from 0 to 1: "2%" or "0.02".
 func ParseShare(text string) (float64, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(digits, 64)
@@ -141,7 +143,7 @@ func ParseShare(text string) (float64, error) {
 	return v, nil
 }
 
-// ParseDelay reads "MOST" or "MOST/SHARE", e.g. 200ms/5%.
+// ParseDelay reads "MOST" or "MOST/SHARE", e.g. 200ms/5%; without SHARE it is 5 %.
 func ParseDelay(text string) (Delay, error) {
 	length, share, found := strings.Cut(text, "/")
 	d := Delay{Share: defaultDelayShare}
@@ -152,7 +154,8 @@ func ParseDelay(text string) (Delay, error) {
 	return d, err
 }
 
-// ParseOutage reads "LENGTH" or "LENGTH/EVERY", e.g. 4s/40s; without EVERY it is ten lengths.
+// ParseOutage reads "LENGTH" or "LENGTH/EVERY", e.g. 4s/40s; without EVERY it is ten lengths. EVERY has to be
+// longer than LENGTH.
 func ParseOutage(text string) (Outage, error) {
 	length, every, found := strings.Cut(text, "/")
 	var o Outage

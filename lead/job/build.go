@@ -7,7 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// own are the settings of recorded data; nil if data are simulated.
+// own are the settings of recorded data; nil if data are simulated. Copies of a configuration share them; Clone
+// separates them.
 func own(c config.Config) *files.Settings {
 	s, _ := c.Env.Settings.(*files.Settings)
 	return s

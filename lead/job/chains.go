@@ -13,7 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// newChains builds the program of a model that fits itself: to all training episodes, whole.
+// newChains builds the program of a model that fits itself: to all training episodes, whole. The training episodes
+// are those of the environment, or of set on own files.
 func newChains(c config.Config, s model.Sweeps, set *files.Dataset, slots int) (*worker.Chains, error) {
 	data, _, err := config.Data(c)
 	if err != nil {
@@ -38,7 +39,8 @@ func newChains(c config.Config, s model.Sweeps, set *files.Dataset, slots int) (
 	return p, nil
 }
 
-// planChains plans the run of a model that fits itself. No chain has begun: the parameters are zeros.
+// planChains plans the run of a model that fits itself. No chain has begun: the parameters are zeros. The golden
+// shard is the start of chain 0 and one sweep.
 func planChains(c config.Config, s model.Sweeps, data *Data, slots int) (*Plan, error) {
 	program, err := newChains(c, s, data.Dataset(), 1)
 	if err != nil {
@@ -59,7 +61,8 @@ func planChains(c config.Config, s model.Sweeps, data *Data, slots int) (*Plan, 
 	return p, nil
 }
 
-// chain adds the tensors of a chain to the layout.
+// chain adds the tensors of a chain to the layout: a number that says whether it has begun, and the parts of its
+// state. Values of a state are float64, each written in vector.Words elements, which are the last dimension.
 func (p *Plan) chain(chain int, parts []model.Part) {
 	add := func(name string, shape ...int) {
 		t := coordinator.Tensor{

@@ -16,8 +16,12 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Data is the data set of a run on a user's files, in the form that training uses. The nil Data belongs to a run with
-// simulated data.
+// Data is the data set of a run on a user's files, in the form that training uses. The nil Data belongs to a run
+// with simulated data; Is, Has, Dataset and Bytes may be called on it.
+//
+// There are two ways to it. LoadData reads the user's files, on the machine that has them; StoredData takes the
+// encoded data set that such a machine has submitted. Both give the same hash, so workers and hosts that have one
+// set recognise it. A Data is not changed after that.
 type Data struct {
 	Encoded []byte   // what workers in other processes fetch
 	Short   int      // number of training episodes that are shorter than a window
@@ -35,7 +39,10 @@ var ErrDataChanged = errors.New("the data are not those that the run began with"
 
 // LoadData reads and scales the files of a configuration. It fills in the keys that the files decide: dimensions,
 // number and length of the episodes, the window unless it is set, and the hash of the content. It returns nil for a
-// simulated environment. stored is the scaling of a run that continues; nil for a new run.
+// simulated environment. stored is the scaling of a run that continues; nil for a new run. c gets settings of its
+// own, so those of the caller's other copies stay as they are. Mistakes of the user are usage errors, often with a
+// hint; files that cannot be understood give a *files.Error; and files that are not those of the run,
+// ErrDataChanged.
 func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	if own(*c) == nil {
 		return nil, nil
@@ -45,6 +52,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The scaling is measured on the training part alone, before anything is scaled.
 	split, err := divide(*c, set)
 	if err != nil {
 		return nil, err
@@ -104,7 +112,8 @@ func readOwn(s *files.Settings, truth string) (set *files.Dataset, guessed []str
 	return set, guessed, nil
 }
 
-// absolutePaths splits env.files and makes the paths absolute, so that they do not depend on the folder of the command.
+// absolutePaths splits env.files and makes the paths absolute, so that they do not depend on the folder of the
+// command. Patterns stay patterns.
 func absolutePaths(s *files.Settings) ([]string, error) {
 	if s.Files == "" {
 		return nil, config.Hint(config.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
@@ -121,6 +130,8 @@ func absolutePaths(s *files.Settings) ([]string, error) {
 	return paths, nil
 }
 
+// divide splits the episodes into parts for training, validation and test, as a function of the seed of the run
+// unless the files say which is which.
 func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 	split, err := set.Split(c.Seed, files.Fractions{Validation: own(c).Validation, Test: own(c).Test})
 	if err != nil {
@@ -130,7 +141,7 @@ func divide(c config.Config, set *files.Dataset) (files.Split, error) {
 }
 
 // scaling returns the stored scaling of a run that continues, the scaling of a file, or one that is measured on the
-// training episodes.
+// training episodes. "none" is the zero scaling, in which data keep their units.
 func scaling(c config.Config, set *files.Dataset, split files.Split, stored []byte) (files.Normalisation, error) {
 	switch {
 	case stored != nil:
@@ -159,7 +170,9 @@ func parsed(set *files.Dataset, name string, data []byte) (files.Normalisation, 
 	return n, err
 }
 
-// describe fills in the keys that the data decide, and returns how many training episodes are too short for a window.
+// describe fills in the keys that the data decide: channels, controls, number and greatest length of the training
+// episodes, and the window unless it is set. It returns how many training episodes are too short for a window, which
+// are not used. A window that no training or no validation episode fills is a usage error.
 func describe(c *config.Config, set *files.Dataset, split files.Split) (short int, err error) {
 	shortest, longest := set.Episodes[split.Training[0]].T, 0
 	for _, i := range split.Training {
@@ -204,13 +217,14 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	return short, nil
 }
 
-// Is reports whether these are the data of a configuration.
+// Is reports whether these are the data of a configuration. They are if they have the hash that the configuration
+// names.
 func (d *Data) Is(c config.Config) bool { return own(c) != nil && d.Has(own(c).Hash) }
 
 // Has reports whether the data have this hash.
 func (d *Data) Has(hash string) bool { return d != nil && d.hash == hash }
 
-// Dataset is the scaled data; nil if data are simulated.
+// Dataset is the scaled data; nil if data are simulated. It is shared and must not be changed.
 func (d *Data) Dataset() *files.Dataset {
 	if d == nil {
 		return nil
@@ -218,7 +232,7 @@ func (d *Data) Dataset() *files.Dataset {
 	return d.set
 }
 
-// Bytes is what workers in other processes fetch; nil if data are simulated.
+// Bytes is what workers in other processes fetch; nil if data are simulated. They must not be changed.
 func (d *Data) Bytes() []byte {
 	if d == nil {
 		return nil
@@ -247,7 +261,8 @@ func (d *Data) kept() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// StoredScale reads the scaling from the folder of a run on own data; nil for other runs.
+// StoredScale reads the scaling from the folder of a run on own data; nil for other runs. It returns
+// store.ErrDamaged if the file cannot be read.
 func StoredScale(c config.Config, folder string) ([]byte, error) {
 	if own(c) == nil {
 		return nil, nil

@@ -16,6 +16,8 @@ import (
 var ErrGroup = errors.New("the model has no such parameters")
 
 // groups are the parameters with a learning rate of their own, neighbours of the same factor in one group.
+// Parameters without a factor, or with the factor 1, are in none. The groups are in the order of the layout and do
+// not overlap.
 func groups(c config.Config, layout []coordinator.Tensor) []vector.Group {
 	factors, _ := c.Optim.RateFactors() // checkFactors has read them
 	var list []vector.Group
@@ -33,7 +35,8 @@ func groups(c config.Config, layout []coordinator.Tensor) []vector.Group {
 	return list
 }
 
-// checkFactors returns an error if a group of optim.factors covers no parameter.
+// checkFactors returns an error if a group of optim.factors covers no parameter. It is a usage error, with the
+// groups that there are.
 func checkFactors(c config.Config, layout []coordinator.Tensor) error {
 	factors, err := c.Optim.RateFactors()
 	if err != nil {
@@ -54,7 +57,8 @@ func checkFactors(c config.Config, layout []coordinator.Tensor) error {
 	return nil
 }
 
-// groupNames are all that covers a parameter: names, and their first parts up to a dot.
+// groupNames are all that covers a parameter: names, and their first parts up to a dot, each once. "a.b.c" gives a,
+// a.b and a.b.c.
 func groupNames(layout []coordinator.Tensor) []string {
 	var list []string
 	for _, t := range layout {

@@ -18,7 +18,8 @@ type Here struct {
 	Page           string // of the run; empty: there is none
 }
 
-// Facts describe a run and how it would be trained here.
+// Facts describe a run and how it would be trained here, as pairs of a name and a text in the order in which people
+// read them. Nothing is computed for them. A data set may add facts of how it is read, notes and warnings.
 func (p *Plan) Facts(h Here) terminal.Facts {
 	c := p.Config
 	folder := cmp.Or(h.Folder, "none: a dry run")
@@ -93,7 +94,8 @@ func readFacts(p *Plan) terminal.Facts {
 	return facts
 }
 
-// unvalidated says that a training ends before its first validation is due; empty if it does not.
+// unvalidated says that a training ends before its first validation is due; empty if it does not. The end of a
+// training is validated in any case.
 func unvalidated(c config.Config) string {
 	if c.Train.ValidateEvery > 0 && c.Train.ValidateEvery < c.Train.Steps {
 		return ""
@@ -170,6 +172,7 @@ func sourceText(p *Plan) string {
 		terminal.Bytes(int64(len(p.Data.Encoded))))
 }
 
+// brokerText says who reaches the broker.
 func brokerText(listen string) string {
 	if listen == "" {
 		return "in this process only"
@@ -177,6 +180,7 @@ func brokerText(listen string) string {
 	return "listening on " + listen
 }
 
+// every says how often something happens; 0 is at the end alone.
 func every(what string, steps uint64) string {
 	if steps == 0 {
 		return what + " at the end"

@@ -18,7 +18,9 @@ type Origin struct {
 	Sweep     string   // the sweep whose trial it is; empty: none
 }
 
-// MakeRun makes the folder of a run of the plan in dir.
+// MakeRun makes the folder of a run of the plan in dir, and holds it: the caller closes the run. run.json says what
+// the run is and by which program it was begun. Errors are those of store.Create, store.ErrOccupied for a name that
+// is taken.
 func (p *Plan) MakeRun(dir string, o Origin) (*store.Run, error) {
 	c := p.Config
 	info := store.Info{
@@ -40,7 +42,8 @@ func (p *Plan) MakeRun(dir string, o Origin) (*store.Run, error) {
 	})
 }
 
-// Stem begins the name of a run that was given no name.
+// Stem begins the name of a run that was given no name. It is made of the preset and the variant of the model; "run"
+// if that is no valid name.
 func Stem(c config.Config) string {
 	name := strings.ReplaceAll(c.Preset, "/", "-")
 	if variant := config.Describe(c).Variant; variant != "" {

@@ -9,7 +9,7 @@ import (
 )
 
 // Inputs are the paths of files, folders and patterns that a run on own data reads, its scaling included; nil where
-// data are simulated.
+// data are simulated. Patterns are not resolved, and nothing is checked.
 func Inputs(c config.Config) []string {
 	s := own(c)
 	if s == nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Lead is the configuration of a coordinator for the plan's run, under that name, in that folder.
+// Lead is the configuration of a coordinator for the plan's run, under that name, in that folder. The caller adds
+// disk, gate and memory, and may change what decides no bit. The data set is not copied.
 func (p *Plan) Lead(name, folder string) coordinator.Config {
 	c, lead := p.Config, p.Step()
 	lead.Run, lead.Steps = name, c.Train.Steps
@@ -28,6 +29,7 @@ func (p *Plan) Lead(name, folder string) coordinator.Config {
 		lead.Numerics = Numerics()
 	}
 	lead.Golden, lead.Referee = p.Golden, (&referee{plan: p}).compute
+	// Any other value is a star, which is the zero value.
 	switch c.Cluster.Exchange {
 	case "sharded":
 		lead.Exchange = coordinator.Sharded
@@ -50,7 +52,7 @@ func (p *Plan) Step() coordinator.Config {
 	}
 }
 
-// Coding is the form in which gradients travel.
+// Coding is the form in which gradients travel. A model that has no use for train.gradients sends float32.
 func Coding(c config.Config) wire.Coding { return coding(c, "train.gradients", c.Train.Gradients) }
 
 // ParametersCoding is the form in which the parameters' differences travel; Float32: they travel whole.
@@ -58,7 +60,7 @@ func ParametersCoding(c config.Config) wire.Coding {
 	return coding(c, "train.parameters", c.Train.Parameters)
 }
 
-// coding is the form that a key names, where it has an effect.
+// coding is the form that a key names, where it has an effect. A form that it does not know is Float32.
 func coding(c config.Config, key, form string) wire.Coding {
 	if !c.Uses(key) {
 		return wire.Float32
@@ -76,7 +78,8 @@ func coding(c config.Config, key, form string) wire.Coding {
 // every worker and coordinator in it asks.
 var numerics sync.Map // kernel.ISA → []wire.Numeric
 
-// Numerics is the fingerprint of the arithmetic of this process.
+// Numerics is the fingerprint of the arithmetic of this process. The list belongs to the caller. The first call for
+// an instruction set runs all kernels, which takes a moment.
 func Numerics() []wire.Numeric {
 	isa := kernel.Active()
 	known, there := numerics.Load(isa)
@@ -86,6 +89,7 @@ func Numerics() []wire.Numeric {
 	return slices.Clone(known.([]wire.Numeric))
 }
 
+// fingerprint runs the kernels of the active instruction set: the name and the checksum of each.
 func fingerprint() []wire.Numeric {
 	var list []wire.Numeric
 	for _, line := range kernel.Fingerprint() {

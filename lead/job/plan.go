@@ -15,7 +15,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Plan describes a run before it begins.
+// Plan describes a run before it begins: what it computes, with how many parameters, and what that takes. Several
+// goroutines may use a Plan at the same time as long as nobody changes it.
 type Plan struct {
 	Config config.Config
 	Data   *Data     // nil: simulated
@@ -25,14 +26,15 @@ type Plan struct {
 	Golden string       // hash of the golden shard
 	FLOPs  float64      // of one step; 0: not known
 	Memory int          // of a worker, in bytes
-	// Numerics is the fingerprint of the arithmetic of this process, for those that plan many runs; nil: Lead computes it.
+	// Numerics is the fingerprint of the arithmetic of this process, for those that plan many runs; nil: Lead computes
+	// it.
 	Numerics []wire.Numeric
 
 	start *start // nil: the run begins with Theta
 }
 
 // Prepare loads the data of a configuration, fills in the keys that they decide, and plans the run. stored is the
-// scaling of the data of a run that continues; nil for a new run.
+// scaling of the data of a run that continues; nil for a new run. slots is that of NewPlan.
 func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
 	data, err := LoadData(&c, stored)
 	if err != nil {
@@ -42,7 +44,8 @@ func Prepare(c config.Config, stored []byte, slots int) (*Plan, error) {
 }
 
 // NewPlan builds the program once, for the initial parameters, and computes one shard to count the operations of a
-// step. slots is the number of shards that a worker computes at the same time.
+// step. slots is the number of shards that a worker computes at the same time. Memory depends on it, nothing else.
+// data is that of c, nil if it is simulated. The program is not kept.
 func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 	if s, ok := config.Sweeps(c); ok {
 		return planChains(c, s, data, slots)
@@ -57,12 +60,14 @@ func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 	if err := checkFactors(c, p.Layout); err != nil {
 		return nil, err
 	}
+	// The start itself is made by Initial: it may take seconds, and a run that is only shown does not need it.
 	if s, ok := program.Model().(model.Starter); ok && s.StartSteps() > 0 {
 		p.start = new(start)
 	}
 	if err := program.Load(0, p.Theta); err != nil {
 		return nil, fmt.Errorf("install the initial parameters: %w", err)
 	}
+	// The golden shard is the first one at the initial parameters. A worker that gets other bits for it is refused.
 	gradient, terms := make([]float32, len(p.Theta)), make([]float32, len(p.Terms))
 	if err := program.Gradient(0, 0, 0, gradient, terms); err != nil {
 		return nil, fmt.Errorf("compute a first shard: %w", err)
@@ -70,6 +75,7 @@ func NewPlan(c config.Config, data *Data, slots int) (*Plan, error) {
 	p.Golden, p.FLOPs = wire.DigestPartial(gradient, terms), program.Flops()
 	p.Memory = program.Memory(max(slots, 1)).Total()
 	if LocalSteps(c) {
+		// A replica keeps parameters and moments of its own beside the gradients.
 		replicas, err := newReplicas(c, program)
 		if err != nil {
 			return nil, err
@@ -88,7 +94,8 @@ func layout(m model.Model) []coordinator.Tensor {
 	return list
 }
 
-// Program builds the program of a worker for the plan's run.
+// Program builds the program of a worker for the plan's run. Each call makes another one, with memory of its own;
+// the data set is shared.
 func (p *Plan) Program(slots int) (worker.Program, error) {
 	return NewProgram(p.Config, p.Data.Dataset(), slots)
 }

@@ -17,15 +17,18 @@ type Planner struct {
 	bytes int
 }
 
+// kept is a plan under the hash of what decided it. Its parameters are never changed.
 type kept struct {
 	key  [sha256.Size]byte
 	plan *Plan
 }
 
-// maxKept is the most space, in bytes, that the plans of a Planner take.
+// maxKept is the most space, in bytes, that the plans of a Planner take. Beyond it, those that were not used for
+// longest are dropped.
 const maxKept = 64 << 20
 
-// Plan is NewPlan. The result belongs to the caller.
+// Plan is NewPlan. The result belongs to the caller. Runs on own data, with local steps or of models that fit
+// themselves are planned anew each time. Copies of one plan share its start, which is fitted once.
 func (l *Planner) Plan(c config.Config, data *Data, slots int) (*Plan, error) {
 	if data != nil || Sweeping(c) || LocalSteps(c) {
 		return NewPlan(c, data, slots)
@@ -49,6 +52,7 @@ func first(c config.Config, slots int) [sha256.Size]byte {
 	return sha256.Sum256(append(c.YAML(), byte(slots), byte(slots>>8)))
 }
 
+// find returns a copy of the plan with that key, nil if there is none, and makes it the last used one.
 func (l *Planner) find(key [sha256.Size]byte) *Plan {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,6 +65,7 @@ func (l *Planner) find(key [sha256.Size]byte) *Plan {
 	return k.plan.copy()
 }
 
+// keep remembers a plan. Two goroutines may have made the same one; then both are kept, until the space is needed.
 func (l *Planner) keep(k kept) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,9 @@ import (
 )
 
 // NewProgram builds the program of a worker: the shards of an update, the replicas of a run with local steps, or the
-// chains of a model that fits itself. set is the data of a run on own files.
+// chains of a model that fits itself. set is the data of a run on own files, nil for others; it is shared, not
+// copied. slots is how many shards are computed at the same time, each with memory of its own. Without a data set
+// that the run needs, the error matches files.ErrData.
 func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program, error) {
 	if s, ok := config.Sweeps(c); ok {
 		return newChains(c, s, set, slots)
@@ -23,6 +25,8 @@ func NewProgram(c config.Config, set *files.Dataset, slots int) (worker.Program,
 	if err != nil {
 		return nil, err
 	}
+	// Each slot has a model of its own: replicas have different parameters at the same time. They share the
+	// sequences.
 	var programs []*worker.Shards
 	for range slots {
 		p, err := newShards(c, from, 1)
@@ -44,6 +48,7 @@ func NewShards(c config.Config, set *files.Dataset, slots int) (*worker.Shards, 
 	return newShards(c, from, slots)
 }
 
+// newShards is NewShards for sequences that exist.
 func newShards(c config.Config, from source, slots int) (*worker.Shards, error) {
 	m, err := newModel(c, from.data)
 	if err != nil {
@@ -100,10 +105,12 @@ func newSource(c config.Config, set *files.Dataset) (source, error) {
 	return s, err
 }
 
+// errNoData is the error for a run on own files whose data set was not given.
 func errNoData() error {
 	return fmt.Errorf("build the program: %w: the data set is missing", files.ErrData)
 }
 
+// recordings fills in the windows of a data set, divided as when the run began.
 func (s *source) recordings(c config.Config, set *files.Dataset) error {
 	if set == nil {
 		return errNoData()

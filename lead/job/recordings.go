@@ -7,7 +7,7 @@ import (
 )
 
 // Reading says how a run reads its files, but for labels and for cutting them into episodes; false where data are
-// simulated.
+// simulated. The files are not looked at.
 func Reading(c config.Config) (files.Options, bool, error) {
 	if own(c) == nil {
 		return files.Options{}, false, nil
@@ -38,6 +38,8 @@ func Unbegun(c *config.Config) (*eval.Recordings, error) {
 	return recordings(c, nil)
 }
 
+// recordings reads, scales and divides the files of a configuration; a nil scale is measured. The keys that the
+// files decide are filled in.
 func recordings(c *config.Config, scale []byte) (*eval.Recordings, error) {
 	d, err := LoadData(c, scale)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// Rounded wraps a program of the plan so that its gradients are rounded as those that a worker sends.
+// Rounded wraps a program of the plan so that its gradients are rounded as those that a worker sends. Where
+// gradients travel as float32, it returns the program itself.
 func (p *Plan) Rounded(program worker.Program) (worker.Program, error) {
 	if Coding(p.Config) == wire.Float32 {
 		return program, nil
@@ -27,7 +28,8 @@ func (p *Plan) Rounded(program worker.Program) (worker.Program, error) {
 	return worker.Rounded(program, vector.Rounder{Grid: grid, Seed: p.Config.Seed}), nil
 }
 
-// referee computes blocks in the coordinator's process. Its program is built at the first use.
+// referee computes blocks in the coordinator's process. Its program is built at the first use. It computes one block
+// at a time, in one slot.
 type referee struct {
 	plan *Plan
 
@@ -35,7 +37,7 @@ type referee struct {
 	program worker.Program
 }
 
-// compute implements coordinator.Referee.
+// compute implements coordinator.Referee. The values belong to the caller. When ctx ends, it returns an error.
 func (r *referee) compute(ctx context.Context, step uint64, theta []float32, work wire.Work,
 	block vector.Block,
 ) (values, terms []float32, err error) {
@@ -60,8 +62,10 @@ func (r *referee) compute(ctx context.Context, step uint64, theta []float32, wor
 	return sum.Values, sum.Terms, nil
 }
 
-// SumBlock computes the shards of a block one after the other and adds them in the order of the tree. program is the
-// result of Rounded.
+// SumBlock computes the shards of a block one after the other and adds them in the order of the tree, so that the
+// sum has the bits of a worker's. program is the result of Rounded, with the parameters of the step; with rounding
+// it has an element for each block of the grid behind the parameters, of which the greatest counts. For other work
+// than gradients the sum has terms alone. When ctx ends, it returns an error.
 func (p *Plan) SumBlock(ctx context.Context, program worker.Program, step uint64, work wire.Work,
 	block vector.Block,
 ) (vector.Partial, error) {

@@ -11,6 +11,10 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
+// A run advances in updates and exchanges with its coordinator in steps. Synchronous runs make one update in a step,
+// from the shards of a batch. With local steps, or chains of sweeps, a step is a round of Stride updates, and its
+// RoundShards shards are replicas or chains.
+
 // LocalSteps reports whether replicas make several updates between two exchanges with the coordinator.
 func LocalSteps(c config.Config) bool { return c.Train.Method == "diloco" && c.Uses("train.method") }
 
@@ -44,7 +48,8 @@ func RoundShards(c config.Config) int {
 }
 
 // optimizer is the Adam of the configuration, for parameters of this layout. It runs in the coordinator, or in each
-// replica. A family that has no use for the optimiser has no updates for a schedule to end at.
+// replica. A family that has no use for the optimiser has no updates for a schedule to end at. Parameters with a
+// factor of their own are its groups.
 func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimizer {
 	o := coordinator.Optimizer{
 		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Warmup: c.Optim.Warmup,
@@ -71,7 +76,7 @@ func outer(c config.Config) coordinator.Outer {
 	return coordinator.Outer{Rate: c.Train.OuterRate, Momentum: c.Train.OuterMomentum, Every: c.Train.LocalSteps}
 }
 
-// newReplicas makes the program of local steps from the programs of its slots.
+// newReplicas makes the program of local steps from the programs of its slots, one for each, which belong to it.
 func newReplicas(c config.Config, slots ...*worker.Shards) (*worker.Replicas, error) {
 	var programs []worker.Program
 	for _, s := range slots {

@@ -13,7 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// start remembers the parameters that a model was started with, for all copies of a plan.
+// start remembers the parameters that a model was started with, for all copies of a plan. mu is held while a start
+// is fitted: whoever else needs it waits for the result.
 type start struct {
 	mu    sync.Mutex
 	theta []float32
@@ -24,7 +25,8 @@ func (p *Plan) Starts() bool { return p.start != nil }
 
 // Initial returns the parameters that the run begins with: Theta, or what the model's start makes of the training
 // recordings, which takes seconds the first time. They belong to the plan. Workers do not need them; they compute the
-// golden shard at Theta. When ctx ends Initial returns its error.
+// golden shard at Theta. When ctx ends Initial returns its error. A start that was broken off is made anew by the
+// next call.
 func (p *Plan) Initial(ctx context.Context) ([]float32, error) {
 	if p.start == nil {
 		return p.Theta, nil

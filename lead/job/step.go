@@ -8,7 +8,8 @@ import (
 )
 
 // MeasureStep builds the program of a configuration and times one of its shards. It returns the seconds that an update
-// takes on one core, and the bytes of a checkpoint.
+// takes on one core, and the bytes of a checkpoint. It loads the data, and computes up to three shards. The
+// checkpoint is counted as parameters and two moments of them, four bytes each.
 func MeasureStep(c config.Config) (seconds, bytes float64, err error) {
 	p, err := Prepare(c, nil, 1)
 	if err != nil {

@@ -18,7 +18,8 @@ type Store interface {
 }
 
 // StoredData is the result of LoadData for a data set in a store; nil if data are simulated. scale is the scaling of
-// its Data, as JSON.
+// its Data, as JSON. It returns an error that matches files.ErrData if the store lacks the data set, or if the
+// configuration does not fit it, and store.ErrDamaged if it cannot be read.
 func StoredData(kept Store, c config.Config, scale []byte) (*Data, error) {
 	if own(c) == nil {
 		return nil, nil
@@ -43,6 +44,7 @@ func StoredData(kept Store, c config.Config, scale []byte) (*Data, error) {
 		return nil, err
 	}
 	d.Values = d.set.Observed(split.Training...)
+	// The one who submitted the run has filled in what the data decide: it must be what is found here.
 	decided := c.Clone()
 	if d.Short, err = describe(&decided, d.set, split); err != nil {
 		return nil, err

@@ -35,12 +35,15 @@ var (
 	ErrParameter = errors.New("no such parameter")
 )
 
-// MaxParameters is the largest number of parameters in a checkpoint.
+// MaxParameters is the largest number of parameters in a checkpoint. A manifest that names more is not believed.
 const MaxParameters = 1 << 30
 
 // Checkpoint is the state of a run after Step updates. Together with the configuration it determines how the run
-// continues.
+// continues, to the bit. The vectors of one that was read are its own; those of one that is written must not be
+// changed until Store.Write returns.
 type Checkpoint struct {
+	// Run is the name under which the run was written, and Seed that of its configuration. A coordinator that
+	// continues the run compares both.
 	Run  string
 	Seed uint64
 	Term uint64 // term of the coordinator that wrote it
@@ -91,7 +94,8 @@ func (cp *Checkpoint) Parameter(name string) (Tensor, []float32, error) {
 }
 
 // CheckLayout returns all faults of a layout for size parameters, joined. An empty layout stands for one tensor
-// "theta".
+// "theta". The tensors follow each other without gaps, in the order of their offsets, and their names are different
+// and none of the reserved ones.
 func CheckLayout(layout []Tensor, size int) error {
 	if len(layout) == 0 {
 		return nil
@@ -121,7 +125,8 @@ func CheckLayout(layout []Tensor, size int) error {
 	return errors.Join(errs...)
 }
 
-// reserved are the names of the vectors that are not parameters.
+// reserved are the names of the vectors that are not parameters. No tensor of a model may have such a name: the file
+// holds both.
 func reserved() []string {
 	return append(adamMoments(), "adam.norm", "outer.velocity", Exact, Average, "adam.retreat", levelsName)
 }
@@ -129,8 +134,8 @@ func reserved() []string {
 const (
 	// Average is the name of the moment with the average of the parameters over updates.
 	Average = "optim.average"
-	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are what
-	// is left of them after rounding.
+	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are
+	// what is left of them after rounding.
 	Exact = "theta.exact"
 )
 
@@ -152,7 +157,8 @@ func Hash(theta []float32) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// tensors are the tensors of the data file, in order. An empty layout stands for one tensor "theta".
+// tensors are the tensors of the data file, in order. An empty layout stands for one tensor "theta". They refer to
+// the vectors of the checkpoint: parameters, then moments, then levels.
 func (cp *Checkpoint) tensors(layout []Tensor) []Array {
 	size := len(cp.Theta)
 	if len(layout) == 0 {
@@ -171,7 +177,8 @@ func (cp *Checkpoint) tensors(layout []Tensor) []Array {
 	return list
 }
 
-// write writes the data file of a checkpoint and returns its length and SHA-256.
+// write writes the data file of a checkpoint and returns its length and SHA-256. Nothing is buffered but a strip of
+// each tensor.
 func (cp *Checkpoint) write(w io.Writer, layout []Tensor) (n int64, sum string, err error) {
 	h := sha256.New()
 	metadata := map[string]string{"format": "switchyard", "step": fmt.Sprint(cp.Step)}

@@ -14,7 +14,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// manifest is the JSON file of a checkpoint. It is written last: without it, there is no checkpoint.
+// manifest is the JSON file of a checkpoint. It is written last: without it, there is no checkpoint. It says how
+// large the data file is and what its SHA-256 is, so a data file that is torn, or of another checkpoint, is
+// recognised.
 type manifest struct {
 	Format       int      `json:"format"`
 	Run          string   `json:"run"`
@@ -53,7 +55,7 @@ const (
 // adamMoments are the names of Adam's moments.
 func adamMoments() []string { return []string{"adam.m", "adam.v"} }
 
-// newManifest describes a checkpoint, without its data file.
+// newManifest describes a checkpoint, without its data file. Bytes and SHA256 are set when that is written.
 func newManifest(cp *Checkpoint, identity, data string) *manifest {
 	man := &manifest{
 		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
@@ -76,7 +78,7 @@ func newManifest(cp *Checkpoint, identity, data string) *manifest {
 	return man
 }
 
-// readManifest reads and checks a manifest. All errors have its name.
+// readManifest reads and checks a manifest. All errors have its name. The data file is not looked at.
 func readManifest(path string) (*manifest, error) {
 	text, err := disk.ReadFile(path, maxManifest)
 	if err != nil {
@@ -92,6 +94,8 @@ func readManifest(path string) (*manifest, error) {
 	return man, nil
 }
 
+// check returns why a manifest cannot be one. All numbers that decide how much is allocated are bounded here, and
+// the data file can only be the one beside it that belongs to the step.
 func (man *manifest) check() error {
 	switch {
 	case man.Format < 1 || man.Format > latestFormat:
@@ -116,6 +120,8 @@ func (man *manifest) most() int64 {
 	return header + 4*(int64(1+len(man.moments()))*int64(man.Parameters)+int64(man.Blocks))
 }
 
+// moments are the names of the vectors behind the parameters, in order; before they were written, they were those of
+// Adam.
 func (man *manifest) moments() []string {
 	if man.Format <= adamFormat {
 		return adamMoments()
@@ -136,7 +142,7 @@ func (man *manifest) checkpoint(path string) *Checkpoint {
 	return cp
 }
 
-// open reads and verifies the data file.
+// open reads and verifies the data file. No more than Bytes is read of it.
 func (man *manifest) open(dir string) (*File, error) {
 	all, err := disk.ReadFile(filepath.Join(dir, man.File), man.Bytes)
 	if err != nil {
@@ -156,10 +162,11 @@ func (man *manifest) open(dir string) (*File, error) {
 	return f, nil
 }
 
-// fill reads the vectors of a checkpoint: first the parameters, then the moments and the levels. It allocates memory
-// only for vectors that the file contains.
+// fill reads the vectors of a checkpoint: first the parameters, then the moments and the levels. The names and
+// shapes of the parameters become its layout. It allocates memory only for vectors that the file contains.
 func (man *manifest) fill(cp *Checkpoint, f *File) error {
 	moments := man.moments()
+	// The parameters are all tensors before the moments.
 	named := len(f.Tensors) - len(moments)
 	if man.Blocks > 0 {
 		named--
@@ -210,7 +217,8 @@ func vector(f *File, name string, sizes ...int) ([]float32, error) {
 // stem is the name of a checkpoint's files without suffix. The order of names is the order of steps.
 func stem(step uint64) string { return fmt.Sprintf("step-%010d", step) }
 
-// stepOf returns the step of a file that Store.Write made, complete or not.
+// stepOf returns the step of a file that Store.Write made, complete or not. It returns false for all other files,
+// among them best.json.
 func stepOf(name string) (uint64, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, disk.Suffix), "step-")
 	if !ok {

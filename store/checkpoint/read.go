@@ -39,6 +39,7 @@ func Open(dir, which string) (*Checkpoint, []error, error) {
 	return cp, nil, err
 }
 
+// openStep reads the checkpoint of a step. Of those that a rollback has made void, none is found.
 func openStep(dir string, step uint64) (*Checkpoint, error) {
 	list, err := List(dir)
 	if err != nil {
@@ -58,7 +59,7 @@ func openStep(dir string, step uint64) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// Info is the description of a checkpoint in its manifest.
+// Info is the description of a checkpoint in its manifest. Its data were not looked at: they may be damaged.
 type Info struct {
 	Step         uint64
 	Bytes        int64 // of its data
@@ -106,6 +107,7 @@ func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 		return ok && step > last
 	})
 	if len(names) == 0 {
+		// Checkpoints from before the rollback may be there, but they count no more.
 		if _, noted, err := RolledBack(dir); err == nil && noted {
 			return nil, nil, fmt.Errorf("%w in %s: %w", ErrNotFound, dir, ErrVoid)
 		}
@@ -123,7 +125,7 @@ func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 }
 
 // RestoreBest reads the checkpoint with the lowest validation loss. It returns ErrNotFound if none was validated, and
-// ErrCorrupt if the best one cannot be read.
+// ErrCorrupt if the best one cannot be read. It need not be among the last ones.
 func RestoreBest(dir string) (*Checkpoint, error) {
 	path := filepath.Join(dir, bestManifest)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
@@ -136,7 +138,8 @@ func RestoreBest(dir string) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// manifests lists the manifests of a folder, sorted by step, without those that a rollback has made void.
+// manifests lists the manifests of a folder, sorted by step, without those that a rollback has made void. They are
+// not read.
 func manifests(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -162,7 +165,8 @@ func manifests(dir string) ([]string, error) {
 	return names, nil
 }
 
-// read reads and verifies the checkpoint of a manifest. All errors have the name of the manifest.
+// read reads and verifies the checkpoint of a manifest. All errors have the name of the manifest. The parameters are
+// verified twice: with the file, and by a hash of their own, which run.json and the log know, too.
 func read(path string) (*Checkpoint, error) {
 	man, err := readManifest(path)
 	if err != nil {

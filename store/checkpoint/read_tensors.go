@@ -14,7 +14,7 @@ import (
 // maxHeader is the largest header in bytes, as in the reference implementation of the format.
 const maxHeader = 100_000_000
 
-// File is the content of a file.
+// File is the content of a file. A File of Decode refers to the bytes that it was made from.
 type File struct {
 	Metadata map[string]string // nil: the file has none
 	Tensors  []Array           // in the order of their elements in the file
@@ -30,7 +30,8 @@ func (f *File) Tensor(name string) (Array, error) {
 }
 
 // Decode reads the bytes of a file. The tensors refer to data, which must not change. Errors match ErrFormat and name
-// the tensor. Every length in data is compared with the number of existing bytes before it is used.
+// the tensor. Every length in data is compared with the number of existing bytes before it is used. Files of any
+// program are read, as long as their tensors have a supported type, lie one behind the other and leave no gap.
 func Decode(data []byte) (*File, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%w: %d bytes, a file has at least 8", ErrFormat, len(data))
@@ -74,7 +75,7 @@ type place struct {
 func (p place) from() int { return p.Offsets[0] }
 func (p place) to() int   { return p.Offsets[1] }
 
-// tensor returns the tensor. Its elements have to begin at byte at of the body.
+// tensor returns the tensor. Its elements have to begin at byte at of the body. The tensor refers to body.
 func (p place) tensor(at int, body []byte) (Array, error) {
 	width := p.Type.width()
 	if width == 0 {
@@ -93,7 +94,8 @@ func (p place) tensor(at int, body []byte) (Array, error) {
 	return Array{Name: p.name, Type: p.Type, Shape: p.Shape, bytes: body[at:p.to():p.to()]}, nil
 }
 
-// parseHeader reads the JSON of the header. No key may appear twice.
+// parseHeader reads the JSON of the header. No key may appear twice. The places are in the order of the text, which
+// need not be that of the elements.
 func parseHeader(text []byte) (*File, []place, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {

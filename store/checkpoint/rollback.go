@@ -11,6 +11,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
+// A rollback is decided in memory (Rollback), noted on the disk (NoteRollback), entered into the log by the
+// coordinator, and then carried out (EndRollback): void checkpoints are deleted, best.json is put right, the log is
+// flushed, and last the note is removed. A crash before the note leaves the run as it was; after it, whoever takes
+// the run up treats newer checkpoints as void and finishes the work.
+
 // rollbackFile records the decision to return to an earlier step, until all its work on the disk is done. As long as it
 // exists, the checkpoints after its step are void.
 const rollbackFile = "rollback"
@@ -21,7 +26,8 @@ type rollbackNote struct {
 }
 
 // RolledBack returns the step that a run has returned to, if the folder of its checkpoints records that. Then the work
-// on the disk is not finished, and newer checkpoints are void.
+// on the disk is not finished, and newer checkpoints are void. A note that cannot be read is an error: it is not
+// known what is void.
 func RolledBack(dir string) (step uint64, noted bool, err error) {
 	path := filepath.Join(dir, rollbackFile)
 	text, err := disk.ReadFile(path, maxManifest)
@@ -40,7 +46,7 @@ func RolledBack(dir string) (step uint64, noted bool, err error) {
 
 // Rollback returns to the newest valid checkpoint at or before the given step. It returns that checkpoint, or nil for
 // the initial parameters. Newer checkpoints become void. The caller has to call NoteRollback, and EndRollback once the
-// log has recorded the rollback.
+// log has recorded the rollback. The disk is only read.
 func (s *Store) Rollback(step uint64) (*Checkpoint, error) {
 	cp, _, err := RestoreUpTo(s.Dir, step)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
@@ -54,7 +60,8 @@ func (s *Store) Rollback(step uint64) (*Checkpoint, error) {
 	return cp, nil
 }
 
-// NoteRollback records the decision of Rollback on the disk.
+// NoteRollback records the decision of Rollback on the disk. After that a crash does not undo the decision. If it
+// fails, the decision stays, and it may be called again.
 func (s *Store) NoteRollback() error {
 	if s.back == nil {
 		return nil
@@ -72,7 +79,7 @@ func (s *Store) NoteRollback() error {
 
 // EndRollback finishes a rollback of this program or of an earlier one: it deletes the void checkpoints, makes sure
 // that best.json names none of them, and flushes the log, which has to have recorded the rollback by then. Without a
-// rollback it does nothing.
+// rollback it does nothing. If it fails, the note stays, and the next Write tries again before it writes anything.
 func (s *Store) EndRollback() error {
 	if err := s.NoteRollback(); err != nil {
 		return err
@@ -81,6 +88,7 @@ func (s *Store) EndRollback() error {
 	if err != nil || !noted {
 		return err
 	}
+	// The note goes last: until then every step of this can be done again.
 	for _, act := range []func() error{
 		func() error { return s.remove(func(step uint64) bool { return step > last }) },
 		func() error { return s.renameBest(last) },
@@ -95,7 +103,8 @@ func (s *Store) EndRollback() error {
 	return nil
 }
 
-// renameBest makes best.json name the checkpoint that was the best at a step, or deletes it.
+// renameBest makes best.json name the checkpoint that was the best at a step, or deletes it. It deletes it if that
+// checkpoint is gone, or cannot be read.
 func (s *Store) renameBest(last uint64) error {
 	cp, _, err := RestoreUpTo(s.Dir, last)
 	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {

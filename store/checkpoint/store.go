@@ -13,11 +13,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Store writes the checkpoints of a run into a folder. It keeps the last two and the best. Its methods must not be
-// called at the same time.
+// Store writes the checkpoints of a run into a folder. It keeps the last two and the best, so that one that turns
+// out to be damaged has a predecessor. Its methods must not be called at the same time.
 //
 // Each file is written under a temporary name, synced and renamed, the manifest after the data. So a file with its
-// final name is either complete or can be recognised as damaged.
+// final name is either complete or can be recognised as damaged. This is the order in which a checkpoint becomes
+// durable:
+//
+//	step-N.safetensors    the data; nothing refers to them yet
+//	Flush                 the log, which is never behind a valid checkpoint
+//	step-N.json           the manifest: from here on the checkpoint is valid
+//	best.json             a copy of it, if it is the best one
 type Store struct {
 	Dir      string    // created if missing
 	Layout   []Tensor  // of the parameters, without gaps; empty: one tensor "theta"
@@ -32,8 +38,8 @@ type Store struct {
 	unnamed uint64        // step of the best checkpoint if best.json does not name it; 0: it does
 }
 
-// retained is a checkpoint that is kept, with the one that was the best at that time: a run that returns to the first
-// needs the second, too.
+// retained is a checkpoint that is kept, with the one that was the best at that time, 0 for none: a run that returns
+// to the first needs the second, too.
 type retained struct{ step, best uint64 }
 
 // disk is the disk that the store writes to.
@@ -53,11 +59,13 @@ func (s *Store) flush() error {
 }
 
 // Write writes a checkpoint, and makes it the best one if best is set. It sets ParamsSHA256 and Path. If it fails, the
-// earlier checkpoints stay valid.
+// earlier checkpoints stay valid. A file without its manifest may be left behind. It blocks until all is on the
+// disk.
 func (s *Store) Write(cp *Checkpoint, best bool) error {
 	if err := disk.MakeFolder(s.disk(), s.Dir); err != nil {
 		return fmt.Errorf("make checkpoint folder: %w", err)
 	}
+	// What an earlier failure has left undone comes first.
 	if err := errors.Join(s.EndRollback(), s.nameUnnamed()); err != nil {
 		return err
 	}
@@ -86,6 +94,7 @@ func (s *Store) write(cp *Checkpoint, best bool) error {
 	if err != nil {
 		return err
 	}
+	// The log has to have all steps up to the checkpoint before that is valid.
 	if err := s.flush(); err != nil {
 		return err
 	}
@@ -108,7 +117,7 @@ func (s *Store) write(cp *Checkpoint, best bool) error {
 
 // Resume continues after a checkpoint. If the program ended after it wrote the best checkpoint and before best.json
 // named it, best.json is corrected, now or before the next checkpoint: the best checkpoint that is kept has to be the
-// one that best.json names.
+// one that best.json names. 0 is for no best checkpoint. An error does not keep the run from going on.
 func (s *Store) Resume(step, best uint64) error {
 	s.keep(step, best)
 	if best == 0 {
@@ -133,7 +142,7 @@ func (s *Store) nameUnnamed() error {
 	return err
 }
 
-// nameBest makes best.json a copy of a checkpoint's manifest.
+// nameBest makes best.json a copy of a checkpoint's manifest. It writes nothing if it is one already.
 func (s *Store) nameBest(step uint64) error {
 	text, err := disk.ReadFile(filepath.Join(s.Dir, stem(step)+manifestSuffix), maxManifest)
 	if err != nil {
@@ -181,7 +190,8 @@ func (s *Store) Prune() error {
 	})
 }
 
-// remove deletes the files of the chosen checkpoints, manifests first: without a manifest, data are no checkpoint.
+// remove deletes the files of the chosen checkpoints, manifests first: without a manifest, data are no checkpoint. A
+// crash in between leaves data alone, which a later call deletes. It goes on after a failure.
 func (s *Store) remove(chosen func(step uint64) bool) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 
 // Surplus lists the files of a folder's checkpoints that are neither the newest valid one, from which a run is resumed,
 // nor the best one: manifests first, as they have to be removed. A folder without a valid checkpoint has no surplus.
+// Nothing is deleted. Should best.json not be readable, there is none either: what it names could be among the
+// files. The run must not be under way.
 func Surplus(dir string) ([]string, error) {
 	newest, _, err := Restore(dir)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {

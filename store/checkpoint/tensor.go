@@ -58,7 +58,8 @@ func typeOf[T Element]() Type {
 	return U8
 }
 
-// Array is a named array. Its elements are in row-major order. A scalar has no dimensions and one element.
+// Array is a named array. Its elements are in row-major order. A scalar has no dimensions and one element. It refers
+// to the memory of whoever made it: to values that are to be written, or to the bytes of a file that was read.
 type Array struct {
 	Name  string
 	Type  Type
@@ -88,13 +89,15 @@ func (t Array) Count() int {
 	return len(t.bytes) / max(t.Type.width(), 1)
 }
 
-// Values returns a copy of a tensor's elements. It returns ErrTensor if they have another type.
+// Values returns a copy of a tensor's elements. It returns ErrTensor if they have another type. Elements are not
+// converted to another type.
 func Values[T Element](t Array) ([]T, error) {
 	x := make([]T, t.Count())
 	return x, Copy(x, t)
 }
 
-// Copy copies a tensor's elements to dst. It returns ErrTensor if they have another type or number.
+// Copy copies a tensor's elements to dst. It returns ErrTensor if they have another type or number. Bits are kept,
+// those of NaNs, too.
 func Copy[T Element](dst []T, t Array) error {
 	if want := typeOf[T](); t.Type != want {
 		return fmt.Errorf("%w: tensor %q has elements of type %s, want %s", ErrTensor, t.Name, t.Type, want)
@@ -110,7 +113,7 @@ func Copy[T Element](dst []T, t Array) error {
 	return nil
 }
 
-// decode reads len(dst) elements.
+// decode reads len(dst) elements. src has at least as many bytes as that takes; they need not be aligned.
 func decode[T Element](dst []T, src []byte) {
 	le := binary.LittleEndian
 	switch dst := any(dst).(type) {
@@ -131,7 +134,8 @@ func decode[T Element](dst []T, src []byte) {
 	}
 }
 
-// encode appends the elements [from, to).
+// encode appends the elements [from, to). They are little-endian; elements of a tensor that was read are copied as
+// they are.
 func (t Array) encode(dst []byte, from, to int) []byte {
 	le := binary.LittleEndian
 	switch x := t.values.(type) {
@@ -157,7 +161,8 @@ func (t Array) encode(dst []byte, from, to int) []byte {
 }
 
 // countOf is the number of elements of a shape. It returns an error if the number exceeds limit or a dimension is
-// negative.
+// negative. A shape without dimensions has one element. The product is never formed beyond limit, so it cannot
+// overflow.
 func countOf(shape []int, limit int) (int, error) {
 	for _, d := range shape {
 		if d < 0 {

@@ -13,12 +13,13 @@ import (
 // metadataKey is the only entry of the header that is not a tensor.
 const metadataKey = "__metadata__"
 
-// strip is the number of bytes that are encoded before each write.
+// strip is the number of bytes that are encoded before each write. Tensors in memory need no second copy of their
+// size.
 const strip = 1 << 16
 
 // Write writes a file with the tensors, in their order, and returns its length in bytes. metadata may be nil. The same
 // metadata and tensors give the same bytes. Names have to be unique UTF-8, and each shape has to match the number of
-// values.
+// values. Errors of the tensors are ErrTensor, and then nothing was written.
 func Write(w io.Writer, metadata map[string]string, tensors []Array) (int64, error) {
 	header, body, err := describe(metadata, tensors)
 	if err != nil {
@@ -36,7 +37,7 @@ func Write(w io.Writer, metadata map[string]string, tensors []Array) (int64, err
 	return int64(len(start) + body), nil
 }
 
-// WriteTo writes the elements as in a file, and returns the number of bytes.
+// WriteTo writes the elements as in a file, and returns the number of bytes. It implements io.WriterTo.
 func (t Array) WriteTo(w io.Writer) (int64, error) {
 	n, width := t.Count(), max(t.Type.width(), 1)
 	buffer := make([]byte, 0, min(n*width, strip))
@@ -54,6 +55,7 @@ func (t Array) WriteTo(w io.Writer) (int64, error) {
 }
 
 // describe returns the header, padded with blanks to a multiple of eight bytes, and the number of bytes after it.
+// Places are counted from the end of the header.
 func describe(metadata map[string]string, tensors []Array) (header []byte, body int, err error) {
 	var entries []string
 	if len(metadata) > 0 {

@@ -8,9 +8,11 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 )
 
-// FromArguments writes the sweep file of a command line in the manner of Hydra: a preset or a configuration file, and
-// key=value for a fixed key, key=a,b or key=choice(a,b) for a list of values, key=range(first,end) or
-// range(first,end,step) for whole numbers. All combinations are tried.
+// FromArguments writes the sweep file of a command line in the manner of Hydra: a preset or a configuration file,
+// and key=value for a fixed key, key=a,b or key=choice(a,b) for a list of values, key=range(first,end) or
+// range(first,end,step) for whole numbers. All combinations are tried. args has at least one element. An error is
+// a config.ErrUsage with a hint. The text has a line for each argument; Parse reads it like any other sweep file,
+// and finds the faults in keys and values.
 func FromArguments(args []string) ([]byte, error) {
 	base := "preset"
 	if strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml") {
@@ -43,7 +45,8 @@ func FromArguments(args []string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// quoted is a value that YAML reads as the same text.
+// quoted is a value that YAML reads as the same text: in quotation marks if it has a character with a meaning
+// there.
 func quoted(text string) string {
 	if strings.ContainsAny(text, `:{}[],&*#?|<>=!%@"' `+"`") {
 		return strconv.Quote(text)
@@ -54,7 +57,9 @@ func quoted(text string) string {
 // maxRange is the most values of a range.
 const maxRange = 10_000
 
-// valuesOf are the values that a text lists.
+// valuesOf are the values that a text lists: what stands between commas, or the numbers of a range, whose end is
+// left out, as in Python. A range with one number begins at 0; its step may be negative. A range that is empty,
+// or longer than maxRange, is an error.
 func valuesOf(text string) ([]string, error) {
 	inside, isRange := call(text, "range")
 	if choices, ok := call(text, "choice"); ok {
@@ -82,18 +87,20 @@ func valuesOf(text string) ([]string, error) {
 		return nil, fmt.Errorf("the range %s has no values, or too many", inside)
 	}
 	var list []string
+	// In either direction, and without the end, whether or not the step meets it.
 	for v := ends[0]; v != ends[1] && (v < ends[1]) == (ends[2] > 0); v += ends[2] {
 		list = append(list, strconv.Itoa(v))
 	}
 	return list, nil
 }
 
-// call is what stands in name(…).
+// call is what stands in name(…), and whether the text has that form.
 func call(text, name string) (string, bool) {
 	rest, ok := strings.CutPrefix(text, name+"(")
 	return strings.TrimSuffix(rest, ")"), ok && strings.HasSuffix(rest, ")")
 }
 
+// trimmed takes the spaces off the words, in place.
 func trimmed(words []string) []string {
 	for i := range words {
 		words[i] = strings.TrimSpace(words[i])

@@ -11,7 +11,23 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// File is a sweep as it was written.
+// File is a sweep as it was written. Its keys, with what they mean if they are left out:
+//
+//	preset, config    the configuration that is searched around; one of them is needed
+//	parameters        keys with values, ranges or one fixed value; needed, unless there are configurations
+//	configurations    the list of all configurations, for method: list
+//	method            tpe (default), random, grid, sobol or list
+//	seed              of the method: 1
+//	metric, metrics   validation_elbo, maximised
+//	early_terminate   halving with eta 3; none for grid and list
+//	run_cap           trials; of a grid or a list all that there are, otherwise needed
+//	confirm           best trials that run again with fresh seeds: none; an empty one has top 3, seeds 5
+//	parallel          the most legs at the same time: as many as the workers can do with
+//	keep              whose checkpoints stay: complete
+//	invalid           refuse combinations of a grid that are no configuration, or skip them: refuse
+//
+// Parse reads the text alone; Resolve adds what depends on the configuration, and is needed before the sweep is
+// led.
 type File struct {
 	Spec     sweep.Spec     // complete after Resolve
 	Preset   string         // of the base; empty: the one that the files name
@@ -37,13 +53,15 @@ const (
 	KeepAll      Keep = "all"
 )
 
-// halving is how the rungs are described.
+// halving is how the rungs are described. It becomes Spec.Stop.Rungs when the length of the training is known:
+// see fillRungs.
 type halving struct {
 	least, most uint64 // updates at the first rung and at the last; 0: not said
 	brackets    int    // rungs before the last one; 0: not said
 }
 
-// synonyms are names that users of other programs try.
+// synonyms are names that users of other programs try. A key is offered in place of one that is not known where
+// it is a key, too.
 var synonyms = map[string]string{
 	"n_trials": "run_cap", "trials": "run_cap", "num_samples": "run_cap", "max_trials": "run_cap", "budget": "run_cap",
 	"count":   "run_cap",
@@ -67,7 +85,7 @@ var ignored = map[string]string{
 	"entity": "sweeps are folders here", "description": "it is kept in spec.yaml", "$schema": "it is for editors",
 }
 
-// topKeys are the keys of a file.
+// topKeys are the keys of a file, with those that are ignored.
 var topKeys = []string{
 	"name", "preset", "config", "method", "seed", "metric", "metrics", "parameters", "configurations", "early_terminate",
 	"run_cap",
@@ -75,7 +93,8 @@ var topKeys = []string{
 	"invalid", "description", "program", "command", "project", "entity", "$schema",
 }
 
-// Parse reads a sweep file. Resolve completes it.
+// Parse reads a sweep file; name is for messages. Resolve completes it. The error is an *config.Error with all
+// faults that the text alone shows, each with its line, or the one by which it is no YAML.
 func Parse(name string, data []byte) (*File, error) {
 	root, err := config.ReadNodes(name, data)
 	if err != nil {
@@ -91,6 +110,7 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, f.err()
 }
 
+// newFile is a file with the defaults.
 func newFile() *File {
 	return &File{
 		Spec: sweep.Spec{
@@ -110,10 +130,12 @@ func (f *File) err() error {
 	return &config.Error{Problems: f.problems}
 }
 
+// fault adds a problem; the file is read on, so that all are found at once. The hint may be empty.
 func (f *File) fault(at config.Origin, key, message, hint string) {
 	f.problems = append(f.problems, config.Problem{Origin: at, Key: key, Message: message, Hint: hint})
 }
 
+// note adds a sentence about what was understood otherwise than it is written.
 func (f *File) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
@@ -129,6 +151,7 @@ func (f *File) unknown(p config.Pair, path string, known []string) {
 	f.fault(p.At, join(path, p.Key), "unknown key", hint)
 }
 
+// join is a dotted path.
 func join(path, key string) string {
 	if path == "" {
 		return key
@@ -136,6 +159,7 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// top reads the keys of the file, and then checks what holds between them.
 func (f *File) top(root config.Node) {
 	for _, p := range root.Pairs {
 		f.origins[p.Key] = p.At
@@ -151,6 +175,7 @@ func (f *File) top(root config.Node) {
 		}
 		f.topKey(p)
 	}
+	// Configurations and parameters are two ways to say what is tried. The parameters of a list are its keys.
 	at, listed := f.origins["configurations"]
 	if listed {
 		if len(f.Spec.Parameters) > 0 {
@@ -167,6 +192,7 @@ func (f *File) top(root config.Node) {
 		f.fault(root.Origin, "parameters", "missing: nothing to search", "e.g. parameters: {optim.rate: {min: 1e-4, max: "+
 			"1e-2, distribution: log_uniform_values}}")
 	}
+	// What a sweep cannot do without.
 	_, preset := f.origins["preset"]
 	if _, file := f.origins["config"]; !preset && !file {
 		f.fault(root.Origin, "preset", "missing: the configuration that is searched around",
@@ -178,6 +204,8 @@ func (f *File) top(root config.Node) {
 	}
 }
 
+// topKey reads one key that is known and not ignored. A sweep has its name from the command line; the key only
+// has to have one value.
 func (f *File) topKey(p config.Pair) {
 	switch p.Key {
 	case "name":
@@ -222,7 +250,7 @@ func (f *File) topKey(p config.Pair) {
 	}
 }
 
-// word is the value of a key that has one.
+// word is the value of a key that has one; otherwise it reports a fault and returns an empty text.
 func (f *File) word(p config.Pair, path string) string {
 	if p.Value.Kind != config.NodeValue {
 		f.fault(p.At, join(path, p.Key), "expected one value, found "+describe(p.Value), "")
@@ -231,10 +259,13 @@ func (f *File) word(p config.Pair, path string) string {
 	return p.Value.Text
 }
 
+// describe is what a node is, for a message.
 func describe(n config.Node) string {
 	return [...]string{"nothing", "a value", "a list", "keys with values"}[n.Kind]
 }
 
+// oneOf is a value out of known. For another one it reports a fault and returns the first, so that reading can go
+// on.
 func (f *File) oneOf(p config.Pair, path string, known []string) string {
 	text := f.word(p, path)
 	if text == "" || slices.Contains(known, text) {
@@ -248,7 +279,8 @@ func (f *File) oneOf(p config.Pair, path string, known []string) string {
 	return known[0]
 }
 
-// count is a whole number that is not below least. 1e4 and 10_000 are whole numbers.
+// count is a whole number of at least least, up to 10¹⁵. 1e4 and 10_000 are whole numbers. For anything else it
+// reports a fault and returns least.
 func (f *File) count(p config.Pair, path string, least uint64) uint64 {
 	text := f.word(p, path)
 	if text == "" {
@@ -262,7 +294,8 @@ func (f *File) count(p config.Pair, path string, least uint64) uint64 {
 	return uint64(v)
 }
 
-// number is a value that is a number.
+// number is a value that is a number; underscores between digits are allowed. For another one it reports a fault
+// and returns 0.
 func (f *File) number(p config.Pair, path string) float64 {
 	text := f.word(p, path)
 	if text == "" {

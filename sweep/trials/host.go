@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 )
 
-// Host leads one sweep, whose folder has the runs, with the workers of a transport.
+// Host leads one sweep, whose folder has the runs, with the workers of a transport. It ends with the sweep.
 type Host struct {
 	*lead.Host
 	ctx  context.Context // ends with the sweep
@@ -26,6 +26,7 @@ func (j *Job) Host(c lead.Config, t *lead.Transport, l Leader, extend int) (*Hos
 	h.ctx, h.done = context.WithCancel(context.Background())
 	l.RunsDir = j.Folder.Runs()
 	c.RunsDir, c.URL, c.Kinds, c.Log, c.Connect, c.Direct = l.RunsDir, "embedded", j.Base.kinds, l.Log, t.Plain, t.Direct
+	// The host calls it when it leads runs; what the sweep returns ends the host.
 	c.Ready = func(ready context.Context) {
 		l.Host = h.Host
 		h.err = j.Lead(ready, l, extend)
@@ -35,7 +36,8 @@ func (j *Job) Host(c lead.Config, t *lead.Transport, l Leader, extend int) (*Hos
 	return h, h.Connect()
 }
 
-// Lead leads the sweep until its end, or that of ctx. Nobody looks at a page that is nil.
+// Lead leads the sweep until its end, or that of ctx, and returns the errors of the sweep and of the host,
+// joined. Nobody looks at a page that is nil.
 func (h *Host) Lead(ctx context.Context, page *web.Server) error {
 	stop := context.AfterFunc(ctx, h.done)
 	defer stop()

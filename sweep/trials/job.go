@@ -25,11 +25,12 @@ type Request struct {
 	Path        string // of the sweep file, for messages
 	Text        []byte // of the sweep file
 	Kinds       *config.Kinds
-	Environment []string // NAME=value, of keys
-	Read        func(path string) ([]byte, error)
+	Environment []string                          // NAME=value, of keys
+	Read        func(path string) ([]byte, error) // reads the files of the base; nil: from the disk
 }
 
-// Job is a sweep that can be led.
+// Job is a sweep that can be led: its file fits its configuration, and its journal, if there is one. Prepare and
+// Again make it; they change nothing on the disk.
 type Job struct {
 	Folder Folder
 	File   *File
@@ -43,8 +44,9 @@ func (j *Job) Begin() error {
 	return errors.Join(j.Folder.begin(), j.Folder.remember(j.source))
 }
 
-// Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is one, has
-// the same spec.
+// Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is
+// one, has the same spec. It writes nothing. The error is an *config.Error with all faults of the file, ErrName,
+// or ErrChanged with the lines that differ.
 func Prepare(r Request) (*Job, error) {
 	if err := CheckName(r.Folder.Name); err != nil {
 		return nil, err
@@ -77,8 +79,8 @@ func Prepare(r Request) (*Job, error) {
 // maxChecked is the most combinations of a grid that are checked before it starts.
 const maxChecked = 20_000
 
-// checkGrid returns an error with the combinations of a grid, or the configurations of a list, that are not valid,
-// unless these are left out.
+// checkGrid returns an error with the combinations of a grid, or the configurations of a list, that are not
+// valid, unless these are left out. Of the faults it shows three. If all are invalid, none is left out.
 func (j *Job) checkGrid(path string) error {
 	s := &j.File.Spec
 	var all []sweep.Settings
@@ -99,6 +101,7 @@ func (j *Job) checkGrid(path string) error {
 		}
 		invalid++
 		var problems *config.Error
+		// Three show what is wrong; the number of all stands in the hint.
 		if errors.As(err, &problems) && len(faults) < 3 {
 			p := problems.Problems[0]
 			faults = append(faults, config.Problem{
@@ -119,7 +122,8 @@ func (j *Job) checkGrid(path string) error {
 		"them out", invalid, len(all))
 }
 
-// compare returns an error if the sweep exists with another meaning.
+// compare returns ErrChanged if the sweep exists with another meaning. What counts is the spec that it began
+// with; the cap may also be the one that it was extended to.
 func (j *Job) compare() error {
 	state, err := j.Folder.State()
 	if errors.Is(err, ErrNotFound) {
@@ -128,6 +132,7 @@ func (j *Job) compare() error {
 	if err != nil {
 		return err
 	}
+	// A sweep that was extended has two caps; the file may have either.
 	began := *state.Base
 	if j.File.Spec.Trials == state.Spec.Trials {
 		began.Trials = state.Spec.Trials // it was extended, and the file as well
@@ -204,8 +209,10 @@ type Leader struct {
 	Log     hclog.Logger
 }
 
-// Lead leads the sweep until all trials have ended, ctx ends or the user stops it. In the last two cases the error is
-// sweep.ErrInterrupted. It writes the results in any case. extend is the number of trials to extend it to; 0: none.
+// Lead leads the sweep until all trials have ended, ctx ends or the user stops it. In the last two cases the
+// error is sweep.ErrInterrupted. It writes the results in any case. extend is the number of trials to extend it
+// to; 0, or no more than there are: none. The lock of the folder is held all the time; if another process has it,
+// Lead returns at once.
 func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	lock, err := j.Folder.Lead()
 	if err != nil {
@@ -223,6 +230,7 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, journal.Close()) }()
+	// The journal is open: from here on the engine alone decides what happens.
 	w := &writer{job: j, leader: l}
 	r := &runner{
 		name: j.Folder.Name, spec: &j.File.Spec, base: j.Base, keep: j.File.Keep, host: l.Host, runsDir: l.RunsDir,
@@ -235,6 +243,7 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	if err != nil {
 		return err
 	}
+	// A process that was killed may have extended it already.
 	if extend > engine.State().Spec.Trials {
 		if err := engine.Extend(extend); err != nil {
 			return err
@@ -243,6 +252,7 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	if l.Begun != nil {
 		l.Begun()
 	}
+	// Results are written whatever the end, so that a sweep that was interrupted can be looked at, too.
 	err = engine.Run(ctx)
 	state := engine.State()
 	if err == nil && j.File.Keep == KeepBest {
@@ -276,8 +286,9 @@ func losers(name string, s *sweep.State) []string {
 	return list
 }
 
-// Losers are the runs of a sweep that it needs no more: those of complete trials that are not the best, once all trials
-// have ended. A sweep that goes on, and one whose file says keep: all, needs every run.
+// Losers are the runs of a sweep that it needs no more: those of complete trials that are not the best, once all
+// trials have ended. A sweep that goes on or is led, and one whose file says keep: all, needs every run. A sweep
+// without a journal has none.
 func (f Folder) Losers() ([]string, error) {
 	s, err := f.State()
 	if errors.Is(err, ErrNotFound) {
@@ -297,7 +308,8 @@ func (f Folder) Losers() ([]string, error) {
 	return losers(f.Name, s), nil
 }
 
-// writer writes the results from time to time, at most for a fiftieth of the time.
+// writer writes the results from time to time: it waits fifty times as long as the last export took, and at least
+// exportEvery.
 type writer struct {
 	job    *Job
 	leader Leader
@@ -309,7 +321,8 @@ var _ sweep.Observer = (*writer)(nil)
 // exportEvery is the shortest time between two writes of the results while the sweep runs.
 const exportEvery = 5 * time.Second
 
-// Changed implements sweep.Observer.
+// Changed implements sweep.Observer. An export that fails is logged and tried again later; the journal has
+// everything.
 func (w *writer) Changed(s *sweep.State, list []sweep.Record) {
 	if w.leader.Show != nil {
 		w.leader.Show(s, list)

@@ -21,7 +21,7 @@ func (f *File) configurations(p config.Pair) {
 	}
 }
 
-// configuration reads the keys of one configuration below a prefix.
+// configuration adds the keys of one configuration below a prefix to c, in their order.
 func (f *File) configuration(n config.Node, prefix string, c *sweep.Settings) {
 	if n.Kind != config.NodeMapping {
 		f.fault(n.Origin, "configurations", "expected keys with values, found "+describe(n), "e.g. {model.kind: arhmm}")
@@ -42,7 +42,8 @@ func (f *File) configuration(n config.Node, prefix string, c *sweep.Settings) {
 	}
 }
 
-// keysOf are the keys of configurations, each with the values that it has in them.
+// keysOf are the keys of configurations, each with the values that it has in them. So reports have an axis for
+// each key of a list.
 func keysOf(list []sweep.Settings) []sweep.Parameter {
 	var all []sweep.Parameter
 	for _, c := range list {

@@ -15,7 +15,10 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// measure reads the metrics of a run that has reached a rung.
+// measure reads the metrics of a run that has reached a rung: those of its validations up to the rung, the number
+// of updates, and, if the sweep asks for them, costs in GFLOP and what protocols measure. Seconds are those of
+// all cores together: the time of the busiest worker, times the workers, summed over the exchanges. The result is
+// a function of the files of the run, so that a measurement that was cut short can be made again.
 func (r *runner) measure(o lead.Order, info store.Info, step uint64) (sweep.Result, error) {
 	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{Updates: float64(step)}}
 	costs, err := r.costs()
@@ -44,7 +47,8 @@ func (r *runner) measure(o lead.Order, info store.Info, step uint64) (sweep.Resu
 	return res, r.evaluate(o, res.Values)
 }
 
-// reaching is a cost with what the validations of a run say of it.
+// reaching is a cost with what the validations of a run say of it: whether one was good enough, and the best
+// value so far, −∞ before the first.
 type reaching struct {
 	Cost
 	name    string
@@ -53,7 +57,8 @@ type reaching struct {
 	best    float64
 }
 
-// costs are the metrics of the sweep that say what it costs to get somewhere.
+// costs are the metrics of the sweep that say what it costs to get somewhere. A name that begins like one and is
+// none is an error.
 func (r *runner) costs() ([]*reaching, error) {
 	var list []*reaching
 	for _, m := range r.spec.Metrics {
@@ -68,7 +73,8 @@ func (r *runner) costs() ([]*reaching, error) {
 	return list, nil
 }
 
-// validated takes in a validation.
+// validated takes in the values that a validation after step updates has found. Validations come in the order of
+// their steps.
 func (c *reaching) validated(step uint64, found store.Values) {
 	v := found[c.Metric]
 	c.best = max(c.best, v)
@@ -77,7 +83,8 @@ func (c *reaching) validated(step uint64, found store.Values) {
 	}
 }
 
-// count adds the metrics that are counted in floating-point operations, which are the same on every machine.
+// count adds the metrics that are counted in floating-point operations, which are the same on every machine. It
+// does nothing if the sweep asks for none: to prepare a run costs time.
 func (r *runner) count(o lead.Order, res sweep.Result, costs []*reaching) error {
 	asked := slices.ContainsFunc(r.spec.Metrics, func(m sweep.Metric) bool { return m.Name == GFLOP })
 	if !asked && len(costs) == 0 {
@@ -95,7 +102,8 @@ func (r *runner) count(o lead.Order, res sweep.Result, costs []*reaching) error 
 	return nil
 }
 
-// validated takes over a validation. A value that is no number stays the best: a run does not recover from it unseen.
+// validated takes over the values of a validation: the last, and for bound and objective also the best. A value
+// that is no number stays the best: a run does not recover from it unseen.
 func validated(values map[string]float64, found store.Values) {
 	for name, v := range found {
 		switch name {
@@ -111,7 +119,7 @@ func validated(values map[string]float64, found store.Values) {
 	}
 }
 
-// evaluate runs the protocols that the metrics of the sweep name, and adds what they measure.
+// evaluate runs the protocols that the metrics of the sweep name, each once, and adds all that they measure.
 func (r *runner) evaluate(o lead.Order, values map[string]float64) error {
 	done := map[string]bool{}
 	for _, m := range r.spec.Metrics {

@@ -32,8 +32,8 @@ const (
 	CostPrefix = "gflop_to/"   // gflop_to/METRIC/LEVEL: the cost until a validation has reached a level
 )
 
-// Cost is the metric gflop_to/METRIC/LEVEL: what a training has computed, in GFLOP, until a validation was at least so
-// good.
+// Cost is the metric gflop_to/METRIC/LEVEL: what a training has computed, in GFLOP, until a validation was at
+// least so good. It compares configurations whose updates cost different amounts.
 type Cost struct {
 	Metric string // "elbo" or "objective"; both are the better the larger
 	Level  float64
@@ -42,7 +42,8 @@ type Cost struct {
 // costHelp says how the metric is written.
 const costHelp = "e.g. gflop_to/validation_elbo/3.5, with goal: minimize; or gflop_to/validation_objective/LEVEL"
 
-// ParseCost reads the name of a metric. ok says whether it is a cost at all.
+// ParseCost reads the name of a metric. ok says whether it is a cost at all. An error is about a cost of a metric
+// other than the two, or of a level that is no finite number.
 func ParseCost(name string) (c Cost, ok bool, err error) {
 	rest, ok := strings.CutPrefix(name, CostPrefix)
 	if !ok {
@@ -59,10 +60,15 @@ func ParseCost(name string) (c Cost, ok bool, err error) {
 	return c, true, nil
 }
 
-// Value is the metric of a training of so many updates, each of so many GFLOP, from the step of the first validation
-// that was good enough and the best value so far. A training that has not got there counts as all of its updates, and
-// as many again for each unit that is missing: whoever is nearer is better, and nobody is as good as those that are
-// there.
+// Value is the metric of a training of so many updates, each of so many GFLOP, from the step of the first
+// validation that was good enough and the best value so far:
+//
+//	gflop·step                            if it has reached the level
+//	gflop·updates·(1 + Level − best)      otherwise
+//
+// A training that has not got there counts as all of its updates, and as many again for each unit that is
+// missing: whoever is nearer is better, and nobody is as good as those that are there. Without a validation, best
+// is −∞ and the value infinite.
 func (c Cost) Value(reached bool, step uint64, best, gflop float64, updates uint64) float64 {
 	if reached {
 		return gflop * float64(step)
@@ -70,13 +76,15 @@ func (c Cost) Value(reached bool, step uint64, best, gflop float64, updates uint
 	return gflop * float64(updates) * (1 + c.Level - best)
 }
 
-// checkMetrics reports metrics that no run has.
+// checkMetrics reports metrics that no run has. Of a model that fits itself in sweeps, only the number of updates
+// is known before.
 func (f *File) checkMetrics(b *Base) {
 	usual := []string{ValidationELBO, BestELBO, Objective, BestObjective, Updates, GFLOP}
 	if job.Sweeping(b.Config) {
 		usual = []string{Updates}
 	}
 	for i, m := range f.Spec.Metrics {
+		// Where the metric stands in the file; the default stands nowhere.
 		at, ok := f.origins["metric.name"]
 		if o, several := f.origins[fmt.Sprintf("metrics[%d].name", i)]; several {
 			at = o
@@ -112,7 +120,7 @@ func (f *File) checkMetrics(b *Base) {
 	}
 }
 
-// known reports a word that is not one of a list.
+// known reports a word that is not one of a list, with the nearest one, or with the list after text.
 func (f *File) known(at config.Origin, key, word string, list []string, text string) {
 	if slices.Contains(list, word) {
 		return
@@ -124,7 +132,8 @@ func (f *File) known(at config.Origin, key, word string, list []string, text str
 	f.fault(at, key, fmt.Sprintf("%q is not known", word), hint)
 }
 
-// terms are the names of the terms of the loss of the base.
+// terms are the names of the terms of the loss of the base, without details of terms. A base that cannot be
+// prepared is reported, and has none.
 func (f *File) terms(b *Base) []string {
 	p, err := job.Prepare(b.Config, nil, 1)
 	if err != nil {
@@ -171,7 +180,8 @@ func (f *File) measured(b *Base, at config.Origin, name, metric string) {
 	f.fault(at, EvalPrefix+name, fmt.Sprintf("%q is not known", metric), hint)
 }
 
-// reports are what a protocol will report of runs of a configuration.
+// reports are what a protocol will report of runs of a configuration; none if the configuration has no such
+// protocol.
 func reports(c config.Config, name string) ([]eval.Metric, error) {
 	recordings, err := job.Unbegun(&c)
 	if err != nil {
@@ -195,7 +205,7 @@ func form(m eval.Metric) string {
 	return fmt.Sprintf("%s…%s by %s", names[0], last, m.Axis)
 }
 
-// nearest are the words of a list that are most like one, the best first.
+// nearest are the words of a list that are most like one, the best first, and at most so many.
 func nearest(word string, list []string, most int) []string {
 	var near []string
 	list = slices.Clone(list)

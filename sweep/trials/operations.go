@@ -19,7 +19,9 @@ import (
 type Operations interface {
 	// List returns the sweeps, the last begun first.
 	List() ([]Summary, error)
+	// Show returns all that a sweep has found so far.
 	Show(name string) (*Shown, error)
+	// Best returns the best trials, with an error while none is complete.
 	Best(name string) (*Best, error)
 	// Order returns when the sweep has obeyed.
 	Order(name string, o sweep.Order) (*Summary, error)
@@ -30,8 +32,8 @@ type Operations interface {
 // Summary is a sweep in a list.
 type Summary struct {
 	Name   string               `json:"name"`
-	State  string               `json:"state"`
-	Trials int                  `json:"trials"`
+	State  string               `json:"state"`  // as in the report, or interrupted: nobody leads it
+	Trials int                  `json:"trials"` // proposed so far
 	Counts map[sweep.Status]int `json:"counts"` // of the trials
 	Cap    int                  `json:"run_cap"`
 	Metric string               `json:"metric"`
@@ -109,8 +111,10 @@ func (v *Shown) Trial(id int) *sweep.ReportTrial {
 	return nil
 }
 
-// cut leaves the trials from number from on, as many as have room in a message; 0: all. At least one stays.
+// cut leaves the trials from index from on, as many as have room in a message, by the bytes of their JSON; 0:
+// all. At least one stays, if there is one, so that who asks for the next ones gets on.
 func (v *Shown) cut(from, room int) error {
+	// What the report needs without trials counts first, then each trial with the comma behind it.
 	rest := v.Trials[min(max(from, 0), len(v.Trials)):]
 	v.Trials = []sweep.ReportTrial{}
 	data, err := json.Marshal(v)
@@ -140,7 +144,8 @@ type Best struct {
 	Command   string              `json:"command,omitempty"` // trains the same again; it is there when the sweep has ended
 }
 
-// best is the best trial; program is the command that shows others.
+// best is the best trial; program is the command that shows others. Without a complete trial it is an error with
+// a hint. The command that trains the same again is in best/, and missing while the sweep has not ended.
 func (f Folder) best(s *sweep.State, program string) (*Best, error) {
 	v := f.Shown(s)
 	if len(v.Report.Best) == 0 {
@@ -170,7 +175,7 @@ func (v *Shown) Keys() []string {
 	return keys
 }
 
-// Remote are the sweeps of a coordinator.
+// Remote are the sweeps of a coordinator. Ask sends a request and returns the answer, or the coordinator's error.
 type Remote struct {
 	Ask func(ops.SweepRequest) (ops.SweepAnswer, error)
 }
@@ -191,7 +196,8 @@ func (r Remote) List() ([]Summary, error) {
 	return *list, nil
 }
 
-// Show implements Operations. A report that is larger than a message comes in several.
+// Show implements Operations. A report that is larger than a message comes in several, which are asked for one
+// after the other; all but the trials is that of the first.
 func (r Remote) Show(name string) (*Shown, error) {
 	q := ops.SweepRequest{Act: ops.SweepShow, Name: name}
 	v, err := asked[Shown](r, q)
@@ -232,7 +238,7 @@ func (r Remote) Submit(q ops.SweepRequest) (*Summary, error) {
 	return asked[Summary](r, q)
 }
 
-// asked is the answer to a request.
+// asked is the answer to a request, decoded from its JSON.
 func asked[A any](r Remote, q ops.SweepRequest) (*A, error) {
 	data, err := r.Ask(q)
 	if err != nil {
@@ -258,6 +264,7 @@ func (m *Sweeps) Answer(r ops.SweepRequest) (ops.SweepAnswer, error) {
 	return data, nil
 }
 
+// answer carries out a request, and returns what is to be encoded.
 func (m *Sweeps) answer(r ops.SweepRequest) (any, error) {
 	switch r.Act {
 	case ops.SweepSubmit:

@@ -18,7 +18,8 @@ var parameterKeys = []string{
 	"parameters",
 }
 
-// parameters reads the section parameters. Sections may be nested, as in W&B, or dotted.
+// parameters reads the section parameters; prefix is that of a nested section, with its dot. Sections may be
+// nested, as in W&B, or dotted.
 func (f *File) parameters(p config.Pair, prefix string) {
 	if p.Value.Kind != config.NodeMapping {
 		f.fault(p.At, strings.TrimSuffix("parameters."+prefix, "."), "expected keys, found "+describe(p.Value),
@@ -61,7 +62,7 @@ func (f *File) parameter(p config.Pair, key string) {
 	}
 }
 
-// fix gives a key one value.
+// fix gives a key one value, on top of the base. That of seed is the only seed.
 func (f *File) fix(key string, n config.Node) {
 	if n.Kind != config.NodeValue {
 		f.fault(n.Origin, "parameters."+key+".value", "expected one value, found "+describe(n), "values takes a list")
@@ -74,7 +75,8 @@ func (f *File) fix(key string, n config.Node) {
 	f.Fixed = append(f.Fixed, sweep.Setting{Key: key, Value: n.Text})
 }
 
-// texts are the values of a list.
+// texts are the values of a list as they are written, whose places are remembered for messages. What is no value
+// is reported and left out.
 func (f *File) texts(n config.Node, path string) []string {
 	if n.Kind != config.NodeList {
 		f.fault(n.Origin, path, "expected a list, found "+describe(n), "e.g. [1, 2]")
@@ -92,7 +94,8 @@ func (f *File) texts(n config.Node, path string) []string {
 	return list
 }
 
-// add adds a parameter that is searched. The seed makes replicates.
+// add adds a parameter that is searched. The seed makes replicates, and a choice of one value is fixed, unless it
+// has a condition.
 func (f *File) add(p sweep.Parameter, n config.Node) {
 	if p.Key == "seed" && p.Distribution == sweep.Categorical && p.When == nil {
 		f.seeds(p.Values, n)
@@ -110,6 +113,7 @@ func (f *File) add(p sweep.Parameter, n config.Node) {
 	f.Spec.Parameters = append(f.Spec.Parameters, p)
 }
 
+// seeds sets the seeds of the replicates. They have 63 bits, and each occurs once.
 func (f *File) seeds(values []string, n config.Node) {
 	f.Spec.Replicates.Seeds = nil
 	for _, v := range values {
@@ -123,7 +127,7 @@ func (f *File) seeds(values []string, n config.Node) {
 	}
 }
 
-// described reads a parameter with keys.
+// described reads a parameter with keys. Unknown keys are reported, and the rest is read.
 func (f *File) described(p config.Pair, key string) {
 	path := "parameters." + key
 	d := description{f: f, path: path, said: map[string]config.Pair{}, p: sweep.Parameter{Key: key}}
@@ -148,6 +152,8 @@ type description struct {
 
 func (d *description) has(key string) bool { _, ok := d.said[key]; return ok }
 
+// read makes the parameter from its keys: value, values, or a range. One with a fault of its own is not searched,
+// which would only lead to more messages.
 func (d *description) read(at config.Pair) {
 	f := d.f
 	faults := len(f.problems)
@@ -171,12 +177,14 @@ func (d *description) read(at config.Pair) {
 	default:
 		f.fault(at.At, d.path, "it has no values", "e.g. {values: [1, 2]}, or {min: 1, max: 10}")
 	}
+	// Nothing is wrong with this one so far: it is searched.
 	if len(f.problems) == faults {
 		f.add(d.p, at.Value)
 	}
 }
 
-// constant is a parameter with one value. Under a condition it is a choice of one.
+// constant is a parameter with one value. Under a condition it is a choice of one, since it is not in every
+// configuration.
 func (d *description) constant(at config.Pair) {
 	q := d.said["value"]
 	if d.p.When == nil {
@@ -187,6 +195,7 @@ func (d *description) constant(at config.Pair) {
 	d.f.add(d.p, at.Value)
 }
 
+// choice reads a list of values, with or without probabilities.
 func (d *description) choice() {
 	d.p.Distribution, d.p.Values = sweep.Categorical, d.f.texts(d.said["values"].Value, d.path+".values")
 	if q, ok := d.said["probabilities"]; ok {
@@ -214,6 +223,8 @@ var elsewhere = map[string]string{
 	"int": "write int_uniform", "float": "write uniform", "choice": "write values: [...]", "randint": "write int_uniform",
 }
 
+// numeric reads a range or a normal law. Without a distribution it is uniform: of integers if both ends are
+// written as such.
 func (d *description) numeric(at config.Pair) {
 	f := d.f
 	for key, to := range map[string]*float64{
@@ -224,6 +235,7 @@ func (d *description) numeric(at config.Pair) {
 			*to = f.number(q, d.path)
 		}
 	}
+	// A name of W&B that is not here gets the name that is.
 	q, said := d.said["distribution"]
 	if !said {
 		d.p.Distribution = sweep.Uniform
@@ -245,7 +257,8 @@ func (d *description) numeric(at config.Pair) {
 	d.ends(at)
 }
 
-// ends checks that the ends of the range, or mean and deviation, are there, and nothing else.
+// ends checks that the ends of the range, or mean and deviation, are there, and nothing else. A standard
+// deviation that is left out is 1, and so is q.
 func (d *description) ends(at config.Pair) {
 	need, other := []string{"min", "max"}, []string{"mu", "sigma", "probabilities"}
 	name := string(d.p.Distribution)
@@ -306,7 +319,8 @@ func (d *description) when(q config.Pair) {
 	}
 }
 
-// settle completes the conditions on keys that are not searched with the values of the base.
+// settle completes the conditions on keys that are not searched with the values of the base. value returns that
+// of a key, and keys are all that there are, for hints.
 func (f *File) settle(value func(key string) (string, bool), keys []string) {
 	searched := func(key string) bool {
 		return slices.ContainsFunc(f.Spec.Parameters, func(p sweep.Parameter) bool { return p.Key == key })

@@ -10,12 +10,12 @@ import (
 
 // Plan is what a sweep will do.
 type Plan struct {
-	Work     sweep.Work
-	Seconds  float64 // of one core, for all updates, by measured shards
-	PerStep  float64 // seconds of one core for an update, the mean over Measured configurations
+	Work     sweep.Work // what it computes, by its spec
+	Seconds  float64    // of one core, for all updates, by measured shards
+	PerStep  float64    // seconds of one core for an update, the mean over Measured configurations
 	Measured int
-	Most     int64 // bytes on the disk at the end, at most about
-	First    []sweep.Settings
+	Most     int64            // bytes on the disk at the end, at most about
+	First    []sweep.Settings // configurations that it may try: drawn as without any result
 }
 
 // planSamples and planTime limit how long configurations are measured for a plan.
@@ -25,7 +25,8 @@ const (
 	planListed  = 9
 )
 
-// Plan measures a few configurations that the sweep may try, and counts.
+// Plan measures a few configurations that the sweep may try, on one core of this machine, and counts. It takes a
+// few seconds, and longer for a model whose update does. It returns sweep.ErrSpec if none of the draws is valid.
 func (j *Job) Plan() (*Plan, error) {
 	s := &j.File.Spec
 	valid := func(c sweep.Settings) error { _, err := j.Base.Of(c); return err }
@@ -47,10 +48,12 @@ func (j *Job) Plan() (*Plan, error) {
 	if p.Measured == 0 {
 		return nil, fmt.Errorf("%w: no configuration is valid", sweep.ErrSpec)
 	}
+	// From here on these are means over the measured configurations.
 	p.PerStep /= float64(p.Measured)
 	bytes /= float64(p.Measured)
 	p.Seconds = p.PerStep * p.Work.Updates
 	const line = 350 // at most about so many bytes of metrics.jsonl and of log.jsonl for an update
+	// As many runs keep their checkpoints; all have metrics and a log.
 	kept := float64(p.Work.Whole)
 	if j.File.Keep == "all" {
 		kept = float64(p.Work.Runs)

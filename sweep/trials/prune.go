@@ -23,24 +23,27 @@ type PruneRequest struct {
 
 // What goes of a run.
 const (
-	Whole       = "whole run"
-	Losers      = "checkpoints and log"
-	Checkpoints = "older checkpoints"
+	Whole       = "whole run"           // its folder
+	Losers      = "checkpoints and log" // of a trial that lost; its metrics stay
+	Checkpoints = "older checkpoints"   // all but the best and the last
 )
 
-// Item is something of one run that can go.
+// Item is something of one run that can go. Find makes it and changes nothing; Remove removes it.
 type Item struct {
 	Run   string `json:"run"`
 	What  string `json:"what"`
 	Why   string `json:"why"`
-	Bytes int64  `json:"bytes"`
+	Bytes int64  `json:"bytes"` // that become free
 
 	dir   string   // folder of runs that the run lies in
 	paths []string // what is removed; empty: the whole run
 }
 
-// Find lists what can go: of losers of sweeps that are over first, then of finished runs. Runs that a process works on,
-// and those that can be resumed, are left out.
+// Find lists what can go: of losers of sweeps that are over first, then of finished runs. Runs that a process
+// works on, and those that can be resumed, are left out, and so are the runs of sweeps, which only their sweep
+// decides about. Finished runs that the configuration of another run names, or the spec of a sweep that is not
+// over, do not go as a whole. Items without bytes are left out. It changes nothing; it returns the errors of
+// reading the folders.
 func Find(r PruneRequest) ([]Item, error) {
 	items, err := r.losers()
 	if err != nil {
@@ -54,6 +57,7 @@ func Find(r PruneRequest) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What can go on may need files of runs that have ended.
 	if err := r.sweeping(named); err != nil {
 		return nil, err
 	}
@@ -82,6 +86,7 @@ func (r PruneRequest) losers() ([]Item, error) {
 			return nil, fmt.Errorf("look at sweep %s: %w", f.Name, err)
 		}
 		for _, name := range names {
+			// A run that is being worked on, or that only has the name of a trial, is left alone.
 			for _, dir := range []string{f.Runs(), r.Runs} {
 				info, err := store.Load(dir, name)
 				if errors.Is(err, store.ErrNotFound) || err == nil && (info.Sweep != f.Name || info.State == store.Running) {
@@ -139,7 +144,7 @@ func configurations(dir string, list []store.Info) (map[string]string, error) {
 	return texts, nil
 }
 
-// sweeping adds the specs of the sweeps that are not over, under names that no run has.
+// sweeping adds the specs of the sweeps that are not over to the texts, under names that no run has.
 func (r PruneRequest) sweeping(texts map[string]string) error {
 	for _, f := range List(r.Sweeps) {
 		s, err := f.State()
@@ -158,7 +163,8 @@ func (r PruneRequest) sweeping(texts map[string]string) error {
 	return nil
 }
 
-// mentioned reports whether another run's configuration, or the spec of a sweep, names a file in the folder.
+// mentioned reports whether another run's configuration, or the spec of a sweep, names a file in the folder: as
+// RUNS/NAME/…, whatever stands before.
 func mentioned(folder, name string, texts map[string]string) bool {
 	for _, text := range texts {
 		if strings.Contains(text, filepath.Base(filepath.Dir(folder))+"/"+name+"/") {
@@ -168,7 +174,7 @@ func mentioned(folder, name string, texts map[string]string) bool {
 	return false
 }
 
-// take adds files, and folders with what is in them.
+// take adds files, and folders with what is in them. What is empty or does not exist is left out.
 func (i *Item) take(paths ...string) error {
 	for _, path := range paths {
 		size, err := store.SizeOf(path)
@@ -194,6 +200,7 @@ func (i Item) Remove() error {
 	if err != nil {
 		return err
 	}
+	// It may have been resumed since Find looked, and its checkpoints are then needed.
 	if i.What == Checkpoints && r.Info().State != store.Finished {
 		return errors.Join(fmt.Errorf("%w: %s", ErrPlanChanged, i.Run), r.Close())
 	}

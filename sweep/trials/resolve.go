@@ -14,7 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// Base makes the configurations of trials.
+// Base makes the configurations of trials: it puts the settings of each on top of the preset, the files, the
+// environment and the fixed keys.
 type Base struct {
 	Config  config.Config // without the settings of a trial
 	sources config.Sources
@@ -51,10 +52,14 @@ func (b *Base) Overrides(s sweep.Settings) []string {
 	return slices.Concat(b.sources.Environment, b.sources.Arguments, s.Arguments())
 }
 
-// Rungs are the updates at which a configuration is judged: the same shares of its training as those of the spec, at
-// ends of rounds, and at validations if these are often enough.
+// Rungs are the updates at which a configuration is judged: the same shares of its training as those of the spec,
+// at ends of rounds, and at validations if these are often enough. They ascend, and the last is the end of the
+// training:
+//
+//	at(r) = r·steps/whole, rounded to a multiple of the unit, and at least one unit after the rung before
 func (b *Base) Rungs(stop sweep.Stop, c config.Config) []uint64 {
 	whole := stop.Rungs[len(stop.Rungs)-1]
+	// Between two exchanges there are no parameters to judge. A rung at a validation needs none of its own.
 	unit := job.Stride(c)
 	if v := c.Train.ValidateEvery; v > 0 && v%unit == 0 && v <= scaled(stop.Rungs[0], c.Train.Steps, whole) &&
 		!job.Sweeping(c) {
@@ -128,6 +133,7 @@ func (f *File) located(err error) error {
 	return f.err()
 }
 
+// locate puts a problem where the sweep file has its key; one that names no key stands at the preset.
 func (f *File) locate(p config.Problem) config.Problem {
 	key := p.Key
 	if text, ok := strings.CutPrefix(p.Origin.Name, "argument "); ok {
@@ -142,7 +148,8 @@ func (f *File) locate(p config.Problem) config.Problem {
 	return p
 }
 
-// fill completes the spec.
+// fill completes the spec with what follows from the base, and adds what is then wrong with it. A fault stands at
+// the longest part of its path that the file has.
 func (f *File) fill(b *Base) {
 	s := &f.Spec
 	var keys []string
@@ -161,6 +168,7 @@ func (f *File) fill(b *Base) {
 		s.Stop.Type = sweep.NoStop
 	}
 	f.fillRungs(b.Config.Train.Steps)
+	// Without a run_cap a grid and a list are tried as a whole.
 	if s.Trials == 0 && s.Method == sweep.Grid && !slices.ContainsFunc(s.Parameters,
 		func(p sweep.Parameter) bool { return p.Cells() == 0 }) {
 		s.Trials = len(s.Combinations(maxCombinations))
@@ -179,6 +187,7 @@ func (f *File) fill(b *Base) {
 	if len(f.problems) > 0 {
 		return
 	}
+	// Where a key is left out, the fault stands at the section that would have it.
 	for _, fault := range s.Faults() {
 		at := config.Origin{}
 		for path := fault.Path; path != ""; {
@@ -196,7 +205,8 @@ func (f *File) fill(b *Base) {
 // maxCombinations is the most trials that a grid may have without a run_cap.
 const maxCombinations = 100_000
 
-// value is the value of a key of the base.
+// value is the value of a key of the base as its YAML has it, and whether there is such a key: one without a
+// section, or SECTION.NAME.
 func (b *Base) value(key string) (string, bool) {
 	for line := range strings.Lines(string(b.Config.YAML())) {
 		if !strings.HasPrefix(line, " ") && !strings.HasSuffix(strings.TrimSpace(line), ":") {
@@ -219,7 +229,14 @@ func (b *Base) value(key string) (string, bool) {
 	return "", false
 }
 
-// fillRungs makes the rungs of a training of so many updates.
+// fillRungs makes the rungs of a training of so many updates, in one of four ways:
+//
+//	none          the end of the training alone
+//	rungs         those of the file, and the end
+//	s             steps/eta^s, …, steps/eta, steps
+//	min_iter      all steps/eta^k that are not below it; without one, not below steps/eta²
+//
+// A rung beyond the end of the training is a fault.
 func (f *File) fillRungs(steps uint64) {
 	t := &f.Spec.Stop
 	at := f.origins["early_terminate"]
@@ -274,6 +291,7 @@ func (f *File) fillRungs(steps uint64) {
 }
 
 // fillCohort chooses the size of cohorts: for halving the smallest one that leaves one trial for the last rung.
+// The other types have cohorts of eight, if they have any. None is greater than the sweep.
 func (f *File) fillCohort() {
 	t := &f.Spec.Stop
 	if t.Cohort == 0 {
@@ -290,7 +308,8 @@ func (f *File) fillCohort() {
 // chances is how many configurations are drawn to find a valid one with a certain value.
 const chances = 100
 
-// checkValues finds values that are in no valid configuration: unknown keys, wrong types, and what other keys exclude.
+// checkValues finds values that are in no valid configuration: unknown keys, wrong types, and what other keys
+// exclude. Of numbers the two ends are tried, and one in between.
 func (f *File) checkValues(b *Base) {
 	for i := range f.Spec.Parameters {
 		p := &f.Spec.Parameters[i]
@@ -319,6 +338,7 @@ func (f *File) checkValues(b *Base) {
 			if p.Distribution == sweep.Uniform && strings.Contains(message, "whole number") {
 				problem.Hint = "write distribution: int_uniform, or q_uniform"
 			}
+			// The fault is one of another key, which this value excludes.
 			if problem.Key != p.Key {
 				message = fmt.Sprintf("%s makes no valid configuration: %s: %s", v, problem.Key, message)
 			}
@@ -330,7 +350,9 @@ func (f *File) checkValues(b *Base) {
 	}
 }
 
-// possible looks for a valid configuration with a value of parameter i.
+// possible looks for a valid configuration with a value of parameter i: first with that alone, then with random
+// values of the others. It returns the error of the first if there is none among them. The draws are those of the
+// seed, so that a file is accepted everywhere or nowhere.
 func (f *File) possible(b *Base, i int, value string) error {
 	settings := f.around(i, value, func(*sweep.Parameter) (string, bool) { return "", false })
 	_, first := b.Of(settings)
@@ -344,10 +366,11 @@ func (f *File) possible(b *Base, i int, value string) error {
 	return first
 }
 
-// around is a configuration with a value of parameter i. The parameters that its conditions name have a fitting value;
-// others have one of draw, if that gives one.
+// around is a configuration with a value of parameter i. The parameters that its conditions name, and those that
+// theirs name, have the first fitting value; others have one of draw, if that gives one and they exist.
 func (f *File) around(i int, value string, draw func(*sweep.Parameter) (string, bool)) sweep.Settings {
 	fixed := map[string]string{f.Spec.Parameters[i].Key: value}
+	// Conditions name parameters above, so that one pass upwards finds all that are needed.
 	for j := i; j >= 0; j-- {
 		p := &f.Spec.Parameters[j]
 		if _, needed := fixed[p.Key]; !needed {

@@ -19,7 +19,8 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// runner does the work of the trials of one sweep with a host.
+// runner does the work of the trials of one sweep with a host. It implements sweep.Runner; its methods may be
+// called concurrently.
 type runner struct {
 	name    string
 	spec    *sweep.Spec
@@ -37,7 +38,8 @@ type runner struct {
 // maxConfigs is the number of configurations that a runner remembers.
 const maxConfigs = 1024
 
-// config is the configuration of a trial. It is asked for when the trial is proposed, and again for each leg.
+// config is the configuration of a trial. It is asked for when the trial is proposed, and again for each leg. The
+// copy belongs to the caller. When too many are remembered, all are forgotten.
 func (r *runner) config(s sweep.Settings) (config.Config, error) {
 	key := strings.Join(s.Arguments(), "\n")
 	r.mu.Lock()
@@ -61,7 +63,8 @@ func (r *runner) config(s sweep.Settings) (config.Config, error) {
 
 var _ sweep.Runner = (*runner)(nil)
 
-// RunName is the name of a replicate of a trial, both from 1.
+// RunName is the name of a replicate of a trial, both from 1: SWEEP-0007, or SWEEP-0007-2 if trials have several.
+// Names of trials sort by number up to 9999.
 func RunName(name string, trial, replicate, replicates int) string {
 	if replicates == 1 {
 		return fmt.Sprintf("%s-%04d", name, trial)
@@ -72,7 +75,7 @@ func RunName(name string, trial, replicate, replicates int) string {
 // maxName is the longest name of a sweep, so that those of its runs are valid.
 const maxName = 48
 
-// Check implements sweep.Runner.
+// Check implements sweep.Runner. The error is the *config.Error of a configuration that is not valid.
 func (r *runner) Check(s sweep.Settings) ([]uint64, error) {
 	c, err := r.config(s)
 	if err != nil {
@@ -85,7 +88,9 @@ func (r *runner) Check(s sweep.Settings) ([]uint64, error) {
 // one is opened for it and the last one closed, both of which wait for the disk.
 func (r *runner) Capacity() int { return 2 * max(r.host.Workers(), 1) }
 
-// Lead implements sweep.Runner.
+// Lead implements sweep.Runner. The run is one of the host, which goes on from its newest checkpoint: after the
+// process was killed, it makes the updates since then again, to the same bits. Metrics are measured when it has
+// reached the rung.
 func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	c, err := r.config(l.Settings)
 	if err != nil {
@@ -106,6 +111,7 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 		result sweep.Result
 		err    error
 	}
+	// An evaluation does not know ctx. It runs beside, and is left behind if ctx ends first.
 	done := make(chan measured, 1)
 	go func() {
 		result, err := r.measure(order, info, l.Step)
@@ -119,7 +125,8 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	}
 }
 
-// ending is what the end of a run before its rung means to the sweep.
+// ending is what the end of a run before its rung means to the sweep. An error that is none of these is a
+// failure, and the leg is tried again.
 func ending(err error, run string) error {
 	switch {
 	case errors.Is(err, lead.ErrPartInterrupted):
@@ -139,7 +146,8 @@ func (r *runner) Drop(trial, replicate, replicates int) {
 	}
 }
 
-// discard deletes what needs much space of a run.
+// discard deletes what needs much space of a run: its checkpoints and its log. Configuration and metrics stay. A
+// failure is logged; it only costs space.
 func (r *runner) discard(run string) {
 	folder := filepath.Join(r.runsDir, run)
 	err := errors.Join(disk.RemoveTree(disk.System(), filepath.Join(folder, store.Checkpoints)),

@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
+// method reads the method; bayes of W&B means tpe.
 func (f *File) method(p config.Pair) {
 	if p.Value.Text == "bayes" {
 		f.note("method bayes of W&B is tpe here: tree-structured Parzen estimators, not a Gaussian process")
@@ -17,6 +18,7 @@ func (f *File) method(p config.Pair) {
 	f.Spec.Method = sweep.Method(f.oneOf(p, "", []string{"tpe", "random", "grid", "sobol", "list"}))
 }
 
+// metrics reads a list of metrics, whose order is that of the spec.
 func (f *File) metrics(p config.Pair) {
 	if p.Value.Kind != config.NodeList || len(p.Value.Items) == 0 {
 		f.fault(p.At, "metrics", "expected a list of metrics, found "+describe(p.Value),
@@ -28,6 +30,8 @@ func (f *File) metrics(p config.Pair) {
 	}
 }
 
+// metric reads one metric: a name, or keys. A goal that is left out is to maximise bounds and objectives, and to
+// minimise everything else.
 func (f *File) metric(n config.Node, at config.Origin, path string) {
 	m := sweep.Metric{Goal: sweep.Minimize}
 	switch n.Kind {
@@ -73,12 +77,13 @@ func (f *File) metric(n config.Node, at config.Origin, path string) {
 	f.Spec.Metrics = append(f.Spec.Metrics, m)
 }
 
-// metricSynonyms are names of other programs.
+// metricSynonyms are names of other programs, which are understood with a note.
 var metricSynonyms = map[string]string{
 	"val/elbo": "validation_elbo", "val_elbo": "validation_elbo",
 	"elbo": "validation_elbo", "validation/elbo": "validation_elbo",
 }
 
+// confirm reads how the best trials are confirmed. What is left out is 3 trials with 5 seeds each.
 func (f *File) confirm(p config.Pair) {
 	f.Spec.Confirm = sweep.Confirm{Top: 3, Seeds: 5}
 	if p.Value.Kind != config.NodeMapping {
@@ -103,6 +108,7 @@ var stopKeys = []string{
 	"grace_period", "reduction_factor", "max_t",
 }
 
+// stop reads how trials are stopped early: a type alone, or keys. Rungs are made of them when the base is known.
 func (f *File) stop(p config.Pair) {
 	f.hasStop = true
 	if p.Value.Kind == config.NodeValue {
@@ -142,10 +148,12 @@ func (f *File) stop(p config.Pair) {
 	}
 }
 
+// stopType reads the type; path is that of the section it stands in, empty if it stands alone.
 func (f *File) stopType(p config.Pair, path string) {
 	f.Spec.Stop.Type = sweep.StopType(f.oneOf(p, path, []string{"halving", "none", "hyperband", "asha", "median"}))
 }
 
+// rungs reads the list of updates at which trials are judged.
 func (f *File) rungs(p config.Pair) {
 	if p.Value.Kind != config.NodeList || len(p.Value.Items) == 0 {
 		f.fault(p.At, "early_terminate.rungs", "expected a list of updates, found "+describe(p.Value), "e.g. [100, 300]")

@@ -19,20 +19,22 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// Sweeps are the sweeps of a folder. With a host they are led here, any number at the same time, and their trials are
-// runs of the host; without one they are led by other processes.
+// Sweeps are the sweeps of a folder. With a host they are led here, any number at the same time, and their trials
+// are runs of the host; without one they are led by other processes. Dir, Kinds and Leader are set before the
+// first call; the methods may be called concurrently.
 type Sweeps struct {
 	Dir    string // of the sweeps
 	Kinds  *config.Kinds
 	Leader Leader
 
 	mu  sync.Mutex
-	ctx context.Context // its end interrupts the sweeps; nil: the host is not ready
-	all sync.WaitGroup
-	led map[string]*ledSweep
+	ctx context.Context      // its end interrupts the sweeps; nil: the host is not ready
+	all sync.WaitGroup       // of the goroutines that lead sweeps
+	led map[string]*ledSweep // by name; those that have ended are not in it
 }
 
-// ledSweep is a sweep that is led here.
+// ledSweep is a sweep that is led here. It passes through two moments, in this order: begun, when others can find
+// it by its journal, and end, when its lock is free. One that fails at its beginning has both at once.
 type ledSweep struct {
 	once  sync.Once
 	begun chan struct{} // closed when its journal says what the sweep is, or when it failed before that
@@ -48,13 +50,15 @@ func (l *ledSweep) begin(err error) {
 	})
 }
 
-// wait waits until the journal says what the sweep is.
+// wait waits until the journal says what the sweep is. It returns why the sweep failed before that, if it did.
 func (l *ledSweep) wait() error {
 	<-l.begun
 	return l.err
 }
 
-// Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends.
+// Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends; it returns
+// when all of them have been interrupted. Sweeps that are done, or that the user has stopped, stay as they are.
+// One that cannot go on is logged, and does not keep others from it.
 func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx, m.led = ctx, map[string]*ledSweep{}
@@ -75,7 +79,7 @@ func (m *Sweeps) Ready(ctx context.Context) {
 	m.all.Wait()
 }
 
-// again goes on with a sweep of the folder.
+// again goes on with a sweep of the folder. extend is the number of trials to extend it to; 0: none.
 func (m *Sweeps) again(f Folder, extend int) error {
 	j, err := Again(Request{Kinds: m.Kinds, Folder: f, Path: f.Path(SpecFile)})
 	if err != nil {
@@ -84,7 +88,7 @@ func (m *Sweeps) again(f Folder, extend int) error {
 	return m.lead(j, extend)
 }
 
-// leadSweep begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led
+// lead begins to lead a sweep, and returns when others can find it: its journal is there. A sweep that is led
 // already goes on as it is.
 func (m *Sweeps) lead(j *Job, extend int) error {
 	l, err := m.start(j, extend)
@@ -94,12 +98,15 @@ func (m *Sweeps) lead(j *Job, extend int) error {
 	return l.wait()
 }
 
+// start begins to lead a sweep in a goroutine of its own; one that is led already is returned as it is. Before
+// the host is ready and after its end it returns an ops.Unavailable error.
 func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ctx == nil || m.ctx.Err() != nil {
 		return nil, &ops.Error{Code: ops.Unavailable, Text: "the coordinator is not ready", Hint: "ask again soon"}
 	}
+	// Nobody else may begin under this name: the place is taken before the goroutine starts.
 	if l := m.led[j.Folder.Name]; l != nil {
 		return l, nil
 	}
@@ -134,7 +141,7 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 	return l, nil
 }
 
-// state reads the journal of a sweep.
+// state reads the journal of a sweep. A name that no sweep can have is ErrNotFound.
 func (m *Sweeps) state(name string) (Folder, *sweep.State, error) {
 	f := Folder{m.Dir, name}
 	if err := setting.CheckRun(name); err != nil {
@@ -170,6 +177,7 @@ func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (*Summary, error) {
 	if err := CheckName(f.Name); err != nil {
 		return nil, err
 	}
+	// Files are known by their names alone: the paths are those of another machine.
 	read := func(path string) ([]byte, error) {
 		text, ok := r.Files[filepath.Base(path)]
 		if !ok {
@@ -196,8 +204,8 @@ func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (*Summary, error) {
 	return &u, nil
 }
 
-// Order implements Operations. A host goes on with a sweep that nobody leads; elsewhere that is a matter of the command
-// that began it.
+// Order implements Operations. A host goes on with a sweep that nobody leads; elsewhere that is a matter of the
+// command that began it. A sweep that is done obeys no order, and one that is not led cannot be stopped.
 func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
 	l, err := m.here(name)
 	if err != nil {
@@ -210,6 +218,7 @@ func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
 	switch {
 	case state.Done:
 		err = config.Hint(config.Usagef("sweep %s is done", name), "more trials: %s sweep extend %s", m.Leader.Program, name)
+	// A process leads it, here or elsewhere, and is told.
 	case l.running(f):
 		err = l.obey(f, o)
 	case o != sweep.Proceed:
@@ -259,6 +268,7 @@ func (l *ledSweep) obey(f Folder, o sweep.Order) error {
 	if err := f.SetOrder(o); err != nil {
 		return err
 	}
+	// A stopped sweep has to be let go of, too; a pause or a resumption is there when the journal has it.
 	for ; l.running(f); time.Sleep(20 * time.Millisecond) {
 		if state, err := f.State(); err != nil || state.Order == o && o != sweep.Halt {
 			return err
@@ -267,7 +277,8 @@ func (l *ledSweep) obey(f Folder, o sweep.Order) error {
 	return nil
 }
 
-// Extension is the number of trials that a sweep has with more of them.
+// Extension is the number of trials that a sweep has with more of them. Nobody may lead it, and more is at least
+// 1.
 func (m *Sweeps) Extension(name string, more int) (Folder, int, error) {
 	l, err := m.here(name)
 	if err != nil {
@@ -297,7 +308,9 @@ func (m *Sweeps) Extend(name string, more int) (*Shown, error) {
 	return m.Show(name)
 }
 
-// source is what a spec needs besides its text, so that a sweep can go on from its folder alone.
+// source is what a spec needs besides its text, so that a sweep can go on from its folder alone. It lies in
+// source.json. A sweep of a file on this machine has the folder of the file; one that was submitted has the files
+// themselves.
 type source struct {
 	Folder      string            `json:"folder,omitempty"` // that paths of the spec are relative to
 	Environment []string          `json:"environment,omitempty"`
@@ -323,7 +336,8 @@ func (f Folder) remember(s source) error {
 	return f.write(sourceFile, func(w io.Writer) error { return encode(w, s) })
 }
 
-// Again is Prepare for a sweep from its folder.
+// Again is Prepare for a sweep from its folder: with the spec, the environment and the files that it began with.
+// r needs Folder and Kinds alone. A file that is missing or cannot be read is store.ErrDamaged.
 func Again(r Request) (j *Job, err error) {
 	text, err := store.ReadFile(r.Folder.Path(SpecFile))
 	if err != nil {

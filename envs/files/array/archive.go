@@ -12,13 +12,14 @@ import (
 // maxEntries is the largest number of arrays in an archive.
 const maxEntries = 1 << 16
 
-// Archive is an open .npz file. It reads each array when it is asked for.
+// Archive is an open .npz file. It reads each array when it is asked for. Its methods may be called concurrently.
 type Archive struct {
 	names   []string
 	entries map[string]*zip.File
 }
 
-// OpenArchive reads the directory of an archive of size bytes.
+// OpenArchive reads the directory of an archive of size bytes. The reader has to stay usable as long as the archive.
+// Errors are ErrFormat: no zip file, more than 65536 arrays, or two of one name.
 func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
 	reader, err := zip.NewReader(r, size)
 	if err != nil {
@@ -39,7 +40,7 @@ func OpenArchive(r io.ReaderAt, size int64) (*Archive, error) {
 	return a, nil
 }
 
-// Names lists the arrays in the order of the file.
+// Names lists the arrays in the order of the file. They are without .npy. The caller must not change the result.
 func (a *Archive) Names() []string { return a.names }
 
 // Header returns an array without its data.
@@ -53,7 +54,7 @@ func (a *Archive) Header(name string) (*Array, error) {
 }
 
 // Read reads an array of at most limit bytes. Before it inflates data, it compares the header with the size in the
-// directory of the archive.
+// directory of the archive. A checksum that is wrong is ErrFormat.
 func (a *Archive) Read(name string, limit int64) (*Array, error) {
 	r, err := a.open(name)
 	if err != nil {
@@ -66,6 +67,7 @@ func (a *Archive) Read(name string, limit int64) (*Array, error) {
 	return array, err
 }
 
+// open begins to inflate an array. There is ErrFormat for one that is not there or is encrypted.
 func (a *Archive) open(name string) (io.ReadCloser, error) {
 	f := a.entries[name]
 	if f == nil {
@@ -81,7 +83,8 @@ func (a *Archive) open(name string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// ArchiveWriter writes a .npz file. The same arrays in the same order give the same bytes.
+// ArchiveWriter writes a .npz file. The same arrays in the same order give the same bytes. Entries are deflated and
+// have no time of change.
 type ArchiveWriter struct{ zip *zip.Writer }
 
 // NewArchiveWriter starts an archive on w.

@@ -12,6 +12,9 @@ const maxDims = 64
 // parseHeader reads the Python literal that describes an array:
 //
 //	{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+//
+// It accepts these three keys in any order, each once, and no other; strings in either quotes, without escapes; and
+// what Python 2 wrote. Errors are ErrFormat, ErrType and ErrObject.
 func parseHeader(text string) (*Array, error) {
 	p := &literal{rest: text}
 	a := &Array{}
@@ -49,6 +52,7 @@ func parseHeader(text string) (*Array, error) {
 // literal is the part of a header that is not read yet.
 type literal struct{ rest string }
 
+// fault is ErrFormat, with what stands there and what is wanted in its place.
 func (p *literal) fault(want string) error {
 	rest := p.rest
 	if len(rest) > 20 {
@@ -66,7 +70,7 @@ func (p *literal) take(sign string) bool {
 	return ok
 }
 
-// text reads a string in single or double quotes, without escapes.
+// text reads a string in single or double quotes, without escapes. It reports whether there is one that ends.
 func (p *literal) text() (string, bool) {
 	for _, quote := range []string{"'", `"`} {
 		if p.take(quote) {
@@ -102,6 +106,7 @@ func (p *literal) value(a *Array, key string) error {
 	return fmt.Errorf("%w: the header has an unknown key %q", ErrFormat, key)
 }
 
+// shape reads a tuple of whole numbers, at most 64. () is a scalar.
 func (p *literal) shape(a *Array) error {
 	if !p.take("(") {
 		return p.fault("the shape")

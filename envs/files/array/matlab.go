@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// Variable is one variable of a file.
+// Variable is one variable of a file. At most one of Array, Cells and Text has a value.
 type Variable struct {
 	Name  string
 	Class string // as MATLAB names it: double, cell, struct, …
@@ -38,8 +38,9 @@ type reader struct {
 	budget int64 // bytes of data that may still be held
 }
 
-// ReadMATLAB reads the variables that want accepts (nil: all); the others come without a value. The
-// data of all variables together may take limit bytes.
+// ReadMATLAB reads the variables that want accepts (nil: all), in the order of the file; the others come without a
+// value, and with Unread saying so. The data of all variables together may take limit bytes. The first fault ends
+// the reading: it is ErrMATLAB, ErrVersion, ErrTruncated or ErrLimit.
 func ReadMATLAB(r io.Reader, limit int64, want func(name string) bool) ([]Variable, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	m := &reader{want: want, budget: limit}
@@ -65,7 +66,8 @@ func ReadMATLAB(r io.Reader, limit int64, want func(name string) bool) ([]Variab
 	return nil, fmt.Errorf("%w: more than %d variables", ErrMATLAB, maxElements)
 }
 
-// header reads what every file begins with: 116 bytes of text, an offset, version and byte order.
+// header reads what every file begins with: 116 bytes of text, an offset, version and byte order. The byte order is
+// that in which the last two bytes, written as a number, are "MI". Version 7.3 is ErrVersion.
 func (m *reader) header(in io.Reader) error {
 	var h [headerSize]byte
 	if n, err := io.ReadFull(in, h[:]); err != nil {
@@ -91,7 +93,8 @@ func (m *reader) header(in io.Reader) error {
 	return nil
 }
 
-// element reads a top-level element; nil for one that is no variable.
+// element reads a top-level element; nil for one that is no variable. Whatever of it was not read is passed over, so
+// that the next element begins where it should.
 func (m *reader) element(in io.Reader) (*Variable, error) {
 	s := &section{in: in, left: -1, order: m.order}
 	t, err := s.tag()
@@ -120,7 +123,8 @@ func (m *reader) element(in io.Reader) (*Variable, error) {
 	return nil, body.drain()
 }
 
-// compressed reads the one variable in a zlib stream.
+// compressed reads the one variable in a zlib stream. A variable that is not wanted is inflated no further than its
+// name.
 func (m *reader) compressed(body *section) (*Variable, error) {
 	z, err := zlib.NewReader(body.in)
 	if err != nil {
@@ -151,9 +155,10 @@ func (m *reader) compressed(body *section) (*Variable, error) {
 	return v, nil
 }
 
+// wanted reports whether the caller asked for a variable.
 func (m *reader) wanted(name string) bool { return m.want == nil || m.want(name) }
 
-// streamFault tells the end of the file from damage.
+// streamFault tells the end of the file from damage. The first is ErrTruncated, the second ErrMATLAB.
 func streamFault(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: within a variable", ErrTruncated)

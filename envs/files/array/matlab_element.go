@@ -27,21 +27,22 @@ var storage = map[uint32]struct {
 	12: {Int, 8}, 13: {Uint, 8},
 }
 
-// A tag begins an element. A small element of up to four bytes is held by its tag.
+// A tag begins an element: type and size, a word of four bytes each. A small element of up to four bytes is held by
+// its tag: type and size share the first word, the size in its upper half, and the data are the second.
 type tag struct {
 	kind  uint32
 	size  int64
 	small []byte // nil: the data follow
 }
 
-// section is the part of a file that an element may occupy.
+// section is the part of a file that an element may occupy. Reading beyond it is ErrMATLAB.
 type section struct {
 	in    io.Reader
 	left  int64 // bytes; negative: unknown
 	order binary.ByteOrder
 }
 
-// read fills dst.
+// read fills dst. The end of the file is ErrTruncated.
 func (s *section) read(dst []byte) error {
 	if s.left >= 0 && int64(len(dst)) > s.left {
 		return fmt.Errorf("%w: a part is longer than the variable", ErrMATLAB)
@@ -55,6 +56,7 @@ func (s *section) read(dst []byte) error {
 	return nil
 }
 
+// tag reads the tag of the next element. An element that does not fit into the section is refused.
 func (s *section) tag() (tag, error) {
 	var b [8]byte
 	if err := s.read(b[:]); err != nil {
@@ -74,8 +76,8 @@ func (s *section) tag() (tag, error) {
 	return t, nil
 }
 
-// data reads the data of an element of at most limit bytes and the padding to a multiple of
-// eight. Memory grows with what arrives.
+// data reads the data of an element of at most limit bytes, and the padding to a multiple of eight; more are
+// ErrLimit. Memory grows with what arrives. The caller owns the result.
 func (s *section) data(t tag, limit int64) ([]byte, error) {
 	if t.small != nil {
 		return t.small, nil
@@ -111,5 +113,5 @@ func (s *section) skip(n int64) error {
 	return nil
 }
 
-// drain passes over the rest of the section.
+// drain passes over the rest of the section. Of a section of unknown length that is nothing.
 func (s *section) drain() error { return s.skip(s.left) }

@@ -25,8 +25,10 @@ const (
 	maxName = 1 << 12
 )
 
-// matrix reads a variable, or a cell of one at depth 1, from the section that holds it.
+// matrix reads a variable, or a cell of one at depth 1, from the section that holds it. Its parts are flags,
+// dimensions, name, and data by class. What is not read stays in the section.
 func (m *reader) matrix(s *section, depth int) (*Variable, error) {
+	// MATLAB writes a cell that was never set as an element without parts: it is the empty array [].
 	if s.left == 0 && depth > 0 {
 		return &Variable{Class: "double", Shape: []int{0, 0}, Array: &Array{
 			Shape: []int{0, 0}, Kind: Float,
@@ -73,7 +75,8 @@ func (m *reader) matrix(s *section, depth int) (*Variable, error) {
 	return v, nil
 }
 
-// flags reads the part that says what a variable is.
+// flags reads the part that says what a variable is. Its first word holds the class in the lowest byte and the flags
+// in the next.
 func (s *section) flags() (class int, flags byte, err error) {
 	t, err := s.tag()
 	if err != nil {
@@ -90,6 +93,7 @@ func (s *section) flags() (class int, flags byte, err error) {
 	return int(word & 0xff), byte(word >> 8), nil
 }
 
+// shape reads the dimensions, two to 32 whole numbers of 32 bits with a sign. Bytes refuses negative ones.
 func (s *section) shape() ([]int, error) {
 	t, err := s.tag()
 	if err != nil {
@@ -109,6 +113,8 @@ func (s *section) shape() ([]int, error) {
 	return shape, nil
 }
 
+// name reads the name of a variable, up to 4 KiB; empty within a cell array. Bytes that are no UTF-8 become question
+// marks.
 func (s *section) name() (string, error) {
 	t, err := s.tag()
 	if err != nil {
@@ -121,7 +127,8 @@ func (s *section) name() (string, error) {
 	return strings.ToValidUTF8(string(b), "?"), err
 }
 
-// numbers reads the elements of a numeric array. MATLAB stores them in the smallest type that holds all values.
+// numbers reads the elements of a numeric array. MATLAB stores them in the smallest type that holds all values. So
+// the Array has the type of the file, which may be narrower than the class says. Its Shape is that of the variable.
 func (m *reader) numbers(s *section, v *Variable) error {
 	t, err := s.tag()
 	if err != nil {
@@ -135,6 +142,7 @@ func (m *reader) numbers(s *section, v *Variable) error {
 	if err != nil {
 		return v.fault(fmt.Errorf("%w: %w", ErrMATLAB, err))
 	}
+	// The file says the size twice: both have to agree before memory is taken.
 	if size != t.size {
 		return v.fault(fmt.Errorf("%w: shape %v takes %d bytes, the file has %d", ErrMATLAB, v.Shape, size, t.size))
 	}
@@ -150,7 +158,7 @@ func (m *reader) numbers(s *section, v *Variable) error {
 	return nil
 }
 
-// text reads a char array; one of several rows is read as one.
+// text reads a char array; one of several rows is read as one. It may take 1 MiB in the file.
 func (m *reader) text(s *section, v *Variable) error {
 	t, err := s.tag()
 	if err != nil {
@@ -174,7 +182,8 @@ func (m *reader) text(s *section, v *Variable) error {
 	return nil
 }
 
-// cells reads the cells of a cell array. A cell that is no array of numbers makes the variable unread.
+// cells reads the cells of a cell array. A cell that is no array of numbers makes the variable unread. Cells have
+// the order of the file, column by column.
 func (m *reader) cells(s *section, v *Variable) error {
 	n, err := Bytes(v.Shape, 1)
 	if err != nil || n > maxElements {
@@ -196,6 +205,7 @@ func (m *reader) cells(s *section, v *Variable) error {
 		if err != nil {
 			return v.fault(fmt.Errorf("cell %d: %w", i+1, err))
 		}
+		// inner has read from the stream of s, which counts only what it reads itself.
 		s.left -= t.size
 		if cell.Array == nil && v.Unread == "" {
 			v.Unread = fmt.Sprintf("its cell %d is of the class %s", i+1, cell.Class)
@@ -205,4 +215,5 @@ func (m *reader) cells(s *section, v *Variable) error {
 	return nil
 }
 
+// fault adds the name of the variable to an error.
 func (v *Variable) fault(err error) error { return fmt.Errorf("%s: %w", v.Name, err) }

@@ -29,7 +29,7 @@ func isVersion4(begin []byte) bool {
 	return err == nil
 }
 
-// order4 finds the byte order in which a type makes sense.
+// order4 finds the byte order in which a type makes sense. There is at most one: the order is a digit of the type.
 func order4(begin []byte) (binary.ByteOrder, uint32, error) {
 	for m, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		if t := order.Uint32(begin); t/1000 == uint32(m) && t/100%10 == 0 && int(t/10%10) < len(storage4) && t%10 <= 2 {
@@ -39,7 +39,7 @@ func order4(begin []byte) (binary.ByteOrder, uint32, error) {
 	return nil, 0, fmt.Errorf("%w: a variable begins with %q", ErrMATLAB, begin[:4])
 }
 
-// version4 reads the variables of a file of version 4.
+// version4 reads the variables of a file of version 4. Variables follow each other to the end of the file.
 func (m *reader) version4(in *bufio.Reader) ([]Variable, error) {
 	var list []Variable
 	for len(list) < maxElements {
@@ -55,6 +55,8 @@ func (m *reader) version4(in *bufio.Reader) ([]Variable, error) {
 	return nil, fmt.Errorf("%w: more than %d variables", ErrMATLAB, maxElements)
 }
 
+// variable4 reads the next variable. Texts, sparse and complex ones, and those that nobody asked for, are passed
+// over and say why in Unread.
 func (m *reader) variable4(in io.Reader) (*Variable, error) {
 	var begin [20]byte
 	if _, err := io.ReadFull(in, begin[:]); err != nil {
@@ -64,6 +66,7 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Word 0 is the type.
 	word := func(i int) int { return int(int32(order.Uint32(begin[4*i:]))) }
 	rows, columns, imaginary, length := word(1), word(2), word(3), word(4)
 	if length < 1 || length > maxName {
@@ -82,6 +85,7 @@ func (m *reader) variable4(in io.Reader) (*Variable, error) {
 	if err != nil {
 		return nil, v.fault(fmt.Errorf("%w: %w", ErrMATLAB, err))
 	}
+	// Imaginary parts follow the real ones, in an array of the same size.
 	parts := int64(1)
 	if imaginary != 0 {
 		parts, v.Unread = 2, "it is complex"

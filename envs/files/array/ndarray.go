@@ -20,7 +20,8 @@ const (
 	Text                  // code points of 4 bytes each, padded with zeros
 )
 
-// Array is an array as it was stored. Whoever holds it owns Raw.
+// Array is an array as it was stored. Whoever holds it owns Raw. Its methods change nothing, and return memory that
+// the caller owns.
 //
 // Invariant, kept by the readers: len(Raw) = Size·Len().
 type Array struct {
@@ -61,7 +62,7 @@ func Bytes(shape []int, size int) (int64, error) {
 	return n, nil
 }
 
-// Len is the number of elements.
+// Len is the number of elements. A scalar has one.
 func (a *Array) Len() int {
 	n := 1
 	for _, d := range a.Shape {
@@ -85,7 +86,8 @@ func (a *Array) Float32s() []float32 {
 	return dst
 }
 
-// Float64s returns the elements in row-major order.
+// Float64s returns the elements in row-major order. Whole numbers of 8 bytes are rounded from 2⁵³ on. Dates are
+// numbers of their Unit.
 func (a *Array) Float64s() []float64 {
 	dst := make([]float64, a.Len())
 	read := a.decoder()
@@ -112,7 +114,8 @@ func (a *Array) Strings() []string {
 	return dst
 }
 
-// walk calls visit with the row-major index of each element and its place in Raw.
+// walk calls visit with the row-major index of each element and its place in Raw. In row-major arrays the place is
+// i·Size; in column-major ones it is stepped along by the strides.
 func (a *Array) walk(visit func(i, at int)) {
 	n := a.Len()
 	if !a.ColumnMajor || len(a.Shape) < 2 {
@@ -143,6 +146,7 @@ func (a *Array) walk(visit func(i, at int)) {
 	}
 }
 
+// order is the byte order of the elements.
 func (a *Array) order() binary.ByteOrder {
 	if a.BigEndian {
 		return binary.BigEndian
@@ -150,7 +154,8 @@ func (a *Array) order() binary.ByteOrder {
 	return binary.LittleEndian
 }
 
-// decoder returns the function that reads the first element of a slice of bytes.
+// decoder returns the function that reads the first element of a slice of bytes. A Bool, and a number of one byte
+// without a sign, is the byte itself.
 func (a *Array) decoder() func([]byte) float64 {
 	order := a.order()
 	switch a.Size {
@@ -176,6 +181,7 @@ func (a *Array) decoder() func([]byte) float64 {
 		}
 		return func(b []byte) float64 { return float64(order.Uint64(b)) }
 	}
+	// Four bytes are left: no reader makes other sizes of numbers.
 	switch a.Kind {
 	case Int:
 		return func(b []byte) float64 { return float64(int32(order.Uint32(b))) }

@@ -27,6 +27,8 @@ var (
 	ErrLimit = errors.New("is larger than the limit")
 )
 
+// magic begins every .npy file. The version follows in two bytes, then the length of the header, in two bytes
+// (version 1) or four, little-endian, and the header; see parseHeader.
 const magic = "\x93NUMPY"
 
 // maxHeader is the largest header in bytes. numpy writes less than 200 bytes for arrays of numbers.
@@ -35,8 +37,9 @@ const maxHeader = 1 << 16
 // firstRead is the most memory that is allocated before any data have arrived.
 const firstRead = 1 << 20
 
-// Read reads one array, which has to end where r ends. It refuses an array of more than limit bytes before it reads the
-// data.
+// Read reads one array, which has to end where r ends. It refuses an array of more than limit bytes before it reads
+// the data. The elements are in the order and byte order of the file; Float32s and Float64s turn them round. Errors
+// are those above.
 func Read(r io.Reader, limit int64) (*Array, error) { return read(r, limit, math.MaxInt64) }
 
 // read also refuses an array that is larger than the available bytes.
@@ -58,6 +61,8 @@ func read(r io.Reader, limit, available int64) (*Array, error) {
 	if a.Raw, err = readData(r, size); err != nil {
 		return nil, err
 	}
+	// One byte more tells an array that ends here from one whose shape is wrong, and makes an archive compare its
+	// checksum.
 	var one [1]byte
 	switch n, err := io.ReadFull(r, one[:]); {
 	case n > 0:
@@ -68,7 +73,8 @@ func read(r io.Reader, limit, available int64) (*Array, error) {
 	return a, nil
 }
 
-// readData reads size bytes into a buffer that grows as they arrive.
+// readData reads size bytes into a buffer that grows as they arrive. It doubles, so a size that is a lie costs no
+// more than 1 MiB, or twice what is there. The caller owns the buffer.
 func readData(r io.Reader, size int64) ([]byte, error) {
 	data := make([]byte, min(size, firstRead))
 	for read := 0; ; {
@@ -89,7 +95,8 @@ func readData(r io.Reader, size int64) ([]byte, error) {
 	}
 }
 
-// ReadHeader reads everything before the data and returns the array without data.
+// ReadHeader reads everything before the data and returns the array without data. The caller may read the data from
+// where r then stands.
 func ReadHeader(r io.Reader) (*Array, error) {
 	var start [8]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
@@ -98,6 +105,7 @@ func ReadHeader(r io.Reader) (*Array, error) {
 	if string(start[:6]) != magic {
 		return nil, fmt.Errorf("%w: it begins with %q", ErrFormat, start[:6])
 	}
+	// Version 2 has longer headers, and version 3 names of fields in UTF-8, which are refused anyway.
 	width := 2
 	switch start[6] {
 	case 1:
@@ -121,6 +129,7 @@ func ReadHeader(r io.Reader) (*Array, error) {
 	return parseHeader(string(text))
 }
 
+// headerFault tells a file that ends within the header, ErrTruncated, from one that cannot be read, ErrFormat.
 func headerFault(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%w: within the header", ErrTruncated)
@@ -128,7 +137,9 @@ func headerFault(err error) error {
 	return fmt.Errorf("%w: %w", ErrFormat, err)
 }
 
-// typeOf parses a type description such as <f4, |b1 or >U12 into the array.
+// typeOf parses a type description such as <f4, |b1 or >U12 into the array. Accepted are b1, i1 to i8, u1 to u8, f2,
+// f4, f8, U of any width, and M8 with its unit, whose byte order the first sign tells. Objects are ErrObject; all
+// other types, as S, c8 or m8, are ErrType.
 func typeOf(a *Array, descr string) error {
 	if descr == "" {
 		return fmt.Errorf("%w: no type", ErrFormat)
@@ -138,12 +149,14 @@ func typeOf(a *Array, descr string) error {
 	case '>':
 		a.BigEndian = true
 		rest = descr[1:]
+	// The order of the machine, =, is taken for little-endian.
 	case '<', '|', '=':
 		rest = descr[1:]
 	}
 	if strings.HasPrefix(rest, "O") {
 		return ErrObject
 	}
+	// Dates count whole units since 1970, in 8 bytes.
 	if unit, ok := strings.CutPrefix(rest, "M8["); ok {
 		a.Kind, a.Size, a.Unit = Int, 8, strings.TrimSuffix(unit, "]")
 		return nil

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Type is an element type with numpy's name, little-endian.
+// A Type is an element type with numpy's name, little-endian. Types that have one byte have no byte order, which |
+// says.
 type Type string
 
 // The supported types.
@@ -21,11 +22,12 @@ const (
 	BoolArray Type = "|b1"
 )
 
-// TextArray is the type of strings of up to n characters.
+// TextArray is the type of strings of up to n characters. An element takes 4·n bytes, in UTF-32.
 func TextArray(n int) Type { return Type(fmt.Sprintf("<U%d", n)) }
 
-// WriteHeader writes everything before the data of a row-major array, padded to a multiple of 64 bytes as in numpy. The
-// caller writes the data in the order of the shape.
+// WriteHeader writes everything before the data of a row-major array, padded to a multiple of 64 bytes as in numpy.
+// The caller writes the data in the order of the shape. It is a header of version 1.0, which holds up to 64 KiB.
+// Without a shape the array is a scalar.
 func WriteHeader(w io.Writer, t Type, shape []int) error {
 	var dims strings.Builder
 	for _, d := range shape {
@@ -44,7 +46,8 @@ func WriteHeader(w io.Writer, t Type, shape []int) error {
 	return err
 }
 
-// WriteFloat32s writes data of the type Float32.
+// WriteFloat32s writes data of the type Float32. It may be called several times for the parts of an array, and holds
+// 16 KiB of bytes at a time.
 func WriteFloat32s(w io.Writer, data []float32) error {
 	buffer := make([]byte, 0, 4*min(len(data), 1<<12))
 	for len(data) > 0 {
@@ -61,7 +64,8 @@ func WriteFloat32s(w io.Writer, data []float32) error {
 	return nil
 }
 
-// WriteFloat64s writes data of the type Float64.
+// WriteFloat64s writes data of the type Float64. It holds all bytes of data at once; so do WriteInts and
+// WriteStrings.
 func WriteFloat64s(w io.Writer, data []float64) error {
 	buffer := make([]byte, 0, 8*len(data))
 	for _, v := range data {
@@ -81,7 +85,8 @@ func WriteInts(w io.Writer, data []int64) error {
 	return err
 }
 
-// WriteStrings writes a whole array: header and data. Without a shape it has one dimension.
+// WriteStrings writes a whole array: header and data. Without a shape it has one dimension. The type is as wide as
+// the longest text.
 func WriteStrings(w io.Writer, data []string, shape ...int) error {
 	if len(shape) == 0 {
 		shape = []int{len(data)}
