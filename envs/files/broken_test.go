@@ -260,6 +260,27 @@ func TestRead_FortranAndBigEndian(t *testing.T) {
 	}
 }
 
+func TestRead_NoFile(t *testing.T) {
+	if d, err := Read(nil, Options{}); err == nil || !strings.Contains(err.Error(), "no file") {
+		t.Errorf("got %v, %v", d, err)
+	}
+}
+
+// TestRead_LimitOfCells: what cells hold counts for the files that follow.
+func TestRead_LimitOfCells(t *testing.T) {
+	o := Options{Rename: map[string]string{"y": "v", "c": "y"}}
+	path := "array/testdata/scipy_v7.mat"
+	d := mustRead(t, o, path)
+	size := int64(0)
+	for _, e := range d.Episodes {
+		size += int64(8 * len(e.Observations))
+	}
+	left := size + 8
+	if _, err := readFile(path, o, &left); err != nil || left != 8 {
+		t.Errorf("%d bytes are left of %d, %v", left, size+8, err)
+	}
+}
+
 func TestRead_MATLAB(t *testing.T) {
 	d := mustRead(t, Options{}, "array/testdata/scipy_v7.mat")
 	if len(d.Episodes) != 2 || d.Spec.Observation != 3 || d.Episodes[1].Observations[0] != 3 {

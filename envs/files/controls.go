@@ -63,10 +63,13 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 	}
 	// All other endings are those of tables.
 	in, err := tableOf(f, path)
-	if err == nil {
-		err = inFile(path, p.readTable(in, names, times, id))
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	if in == nil {
+		return nil, controlFault(path, "", "save them as .npz, .npy or .csv", "controls are not read from files of this format")
+	}
+	return p, inFile(path, p.readTable(in, names, times, id))
 }
 
 // controlRows are the rows of an array [T,nu], or [T] of a single control. Also [1,T,nu]. err is that of reading the

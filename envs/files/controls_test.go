@@ -54,3 +54,10 @@ func TestPlan_JoinsByTimeAndID(t *testing.T) {
 		}
 	}
 }
+
+// TestReadPlan_NotFromMATLAB: data are read from MATLAB files, controls are not.
+func TestReadPlan_NotFromMATLAB(t *testing.T) {
+	if p, err := ReadPlan("array/testdata/scipy_v7.mat", []string{"u_force"}, nil, ""); err == nil || !strings.Contains(err.Error(), ".csv") {
+		t.Errorf("got %v, %v", p, err)
+	}
+}

@@ -30,12 +30,18 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 	if d.Images() {
 		return faultf("images", "write .npz", "a CSV file holds no images")
 	}
+	// As in .npz: modes and parts are written if all episodes have them.
+	with := csvColumns{episode: numbered, modes: true, part: true}
+	for _, i := range episodes {
+		with.modes = with.modes && d.Episodes[i].Modes != nil
+		with.part = with.part && d.Episodes[i].Part != Unassigned
+	}
 	out := csv.NewWriter(w)
-	out.Write(d.csvHeader(&d.Episodes[episodes[0]], numbered)) // the writer keeps the first error
+	out.Write(d.csvHeader(with)) // the writer keeps the first error
 	for _, i := range episodes {
 		e := &d.Episodes[i]
 		for t := range e.T {
-			out.Write(d.csvRow(e, i, t, numbered))
+			out.Write(d.csvRow(e, i, t, with))
 		}
 	}
 	out.Flush()
@@ -45,10 +51,13 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 	return nil
 }
 
-// csvHeader is the line of names, in the order of csvRow. The first episode says whether there are modes and parts.
-func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
+// csvColumns are the columns that not every table has.
+type csvColumns struct{ episode, modes, part bool }
+
+// csvHeader is the line of names, in the order of csvRow.
+func (d *Dataset) csvHeader(with csvColumns) []string {
 	var header []string
-	if numbered {
+	if with.episode {
 		header = append(header, "episode")
 	}
 	if d.Spec.DT > 0 {
@@ -72,10 +81,10 @@ func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
 			header = append(header, name)
 		}
 	}
-	if first.Modes != nil {
+	if with.modes {
 		header = append(header, "z")
 	}
-	if first.Part != Unassigned {
+	if with.part {
 		header = append(header, "split")
 	}
 	return header
@@ -83,9 +92,9 @@ func (d *Dataset) csvHeader(first *Episode, numbered bool) []string {
 
 // csvRow is step t of an episode. Times are t·dt, not those of the files. Observations are in the units of the files
 // where levels are known.
-func (d *Dataset) csvRow(e *Episode, index, t int, numbered bool) []string {
+func (d *Dataset) csvRow(e *Episode, index, t int, with csvColumns) []string {
 	var row []string
-	if numbered {
+	if with.episode {
 		row = append(row, itoa(index))
 	}
 	if d.Spec.DT > 0 {
@@ -113,10 +122,10 @@ func (d *Dataset) csvRow(e *Episode, index, t int, numbered bool) []string {
 			number(v)
 		}
 	}
-	if e.Modes != nil {
+	if with.modes {
 		row = append(row, itoa(int(e.Modes[t])))
 	}
-	if e.Part != Unassigned {
+	if with.part {
 		row = append(row, e.Part.String())
 	}
 	return row

@@ -85,7 +85,10 @@ func openTable(path string) (rowSource, func() error, error) {
 		return nil, nil, pathFault(err)
 	}
 	in, err := tableOf(f, path)
-	return in, f.Close, err
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return in, f.Close, nil
 }
 
 // arrayNames are the names that arrays with observations and with controls usually have.

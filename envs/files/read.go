@@ -32,6 +32,9 @@ func Read(paths []string, o Options) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(inputs) == 0 {
+		return nil, faultf("", endings, "there is no file to read")
+	}
 	// Without a name to look for, none is collected.
 	all := &Dataset{}
 	left := o.limit()
@@ -297,8 +300,10 @@ func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
 	d, err := build(in, o)
 	if err == nil {
 		for _, v := range variables {
-			if a := v.Array; a != nil {
-				*left -= int64(len(a.Raw))
+			for _, a := range append(slices.Clone(v.Cells), v.Array) {
+				if a != nil {
+					*left -= int64(len(a.Raw))
+				}
 			}
 		}
 	}
@@ -344,8 +349,6 @@ func formatFault(place string, err error) error {
 		{array.ErrFormat, "write or copy the file again"},
 		{array.ErrVersion, "save it in MATLAB with save('FILE.mat', '-v7'), or convert it: python3 " +
 			"deploy/python/h5_to_npz.py FILE.mat out.npz"},
-		{array.ErrTruncated, "write or copy the file again"},
-		{array.ErrLimit, "raise the limit (--limit), or cast to a smaller type"},
 		{array.ErrMATLAB, "write or copy the file again"},
 	} {
 		if errors.Is(err, r.target) {

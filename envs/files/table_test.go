@@ -214,3 +214,16 @@ func TestCSV_WhatIsWrittenIsRead(t *testing.T) {
 	}
 	equal(t, "a missing value in a table of one column", readText1(t, b.String()+"3\n").Episodes[0].Mask, []float32{1, 0, 1})
 }
+
+// TestCSV_JoinedFiles: where one of the files says modes and parts and the other does not, the table has neither, and
+// can be read.
+func TestCSV_JoinedFiles(t *testing.T) {
+	dir := write(t, map[string]string{"a.csv": "y_a,z,split\n1,0,train\n2,1,train\n", "b.csv": "y_a\n1\n2\n"})
+	var b strings.Builder
+	if err := mustRead(t, Options{}, filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")).WriteCSV(&b); err != nil {
+		t.Fatal(err)
+	}
+	if back := readText1(t, b.String()); len(back.Episodes) != 2 || back.Episodes[0].Modes != nil {
+		t.Errorf("%q is read as %+v", b.String(), back)
+	}
+}
