@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -63,19 +64,23 @@ type Options struct {
 	Progress func(Progress) // called after each step, one call at a time; may be nil
 }
 
-// Progress is the progress of a run.
+// Progress is the progress of a run, after a step or while it waits for one.
 type Progress struct {
+	// Steps that are made, and steps of the whole run.
 	Step, Steps    uint64
 	Objective      float64 // minus the loss of the last step
 	BestValidation float64 // minus the lowest validation loss; meaningless if BestStep is 0
 	BestStep       uint64
+	// 0 if it is not known yet. Waiting says what the run waits for, where it does.
 	StepsPerSecond float64
 	Workers        int
 	Waiting        string // what the run waits for; empty: nothing
 }
 
-// Train trains a new run to its last step and opens it. Its workers run in this process and communicate through an
-// embedded NATS server. When ctx ends, Train finishes the step, writes a checkpoint and returns ErrInterrupted.
+// Train trains a new run to its last step and opens it at its best checkpoint. Its workers run in this process and
+// communicate through an embedded NATS server. When ctx ends, Train finishes the step, writes a checkpoint and
+// returns ErrInterrupted. It returns a *config.Error for a configuration with faults, store.ErrOccupied for a name
+// that is taken, and ErrDiverged.
 func Train(ctx context.Context, o Options) (*Run, error) {
 	o.fill()
 	resolved, err := o.resolve()
@@ -86,6 +91,7 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The plan is complete before the folder is made: a configuration with faults leaves nothing behind.
 	run, err := p.MakeRun(o.RunsDir, job.Origin{Name: o.Name, Overrides: o.Settings})
 	if err != nil {
 		return nil, err
@@ -93,8 +99,9 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 	return o.lead(ctx, &lead.Reopened{Run: run, Plan: p})
 }
 
-// Resume continues a run from its newest checkpoint, to the same bits as without the interruption. It ignores Preset,
-// Config and Settings. It returns ErrFinished if the run has made its last step.
+// Resume continues a run from its newest checkpoint, to the same bits as without the interruption. It ignores
+// Preset, Config and Settings; Name and RunsDir say which run it is. It returns ErrFinished if the run has made its
+// last step. A damaged checkpoint is skipped, which is logged as a warning.
 func Resume(ctx context.Context, o Options) (*Run, error) {
 	o.fill()
 	r, err := lead.Reopen(lead.Place{
@@ -112,8 +119,10 @@ func Resume(ctx context.Context, o Options) (*Run, error) {
 	return o.lead(ctx, r)
 }
 
-// resumeAdvice writes the command lines in hints of package session.
-func resumeAdvice(arguments ...string) string { return fmt.Sprintf("switchyard %v", arguments) }
+// resumeAdvice writes the command lines in hints of packages lead and fit: a Go program has no name of a command.
+func resumeAdvice(arguments ...string) string {
+	return strings.Join(append([]string{"switchyard"}, arguments...), " ")
+}
 
 var _ config.Command = resumeAdvice
 
@@ -139,6 +148,7 @@ func (o *Options) fill() {
 	}
 }
 
+// resolve is the configuration that the options describe. Environment variables do not take part.
 func (o *Options) resolve() (*config.Resolved, error) {
 	s := config.Sources{Preset: o.Preset, Arguments: o.Settings}
 	if o.Config != nil {
@@ -147,7 +157,7 @@ func (o *Options) resolve() (*config.Resolved, error) {
 	return o.Registry.Kinds().Resolve(s)
 }
 
-// lead trains a run of a plan, records how it ended and opens it.
+// lead trains a run of a plan, records how it ended and opens it. It owns the run, and closes it in any case.
 func (o *Options) lead(ctx context.Context, r *lead.Reopened) (*Run, error) {
 	transport, err := lead.Embed(lead.Direct, o.Log)
 	if err != nil {
@@ -163,6 +173,7 @@ func (o *Options) lead(ctx context.Context, r *lead.Reopened) (*Run, error) {
 			StepsPerSecond: p.StepRate, Workers: p.Workers, Waiting: p.Note,
 		})
 	})
+	// Also an interruption is an error, which End records.
 	if err := errors.Join(err, lead.End(r.Run, err), r.Run.Close()); err != nil {
 		return nil, fmt.Errorf("train run %s: %w", r.Run.Name(), err)
 	}

@@ -28,13 +28,17 @@ import (
 
 // sweepFlags are the flags of the sweep command.
 type sweepFlags struct {
+	// Flags of the workers and the broker of this process, and of the page; pageSaid: --web was given.
 	train     trainFlags
 	page      webFlags
 	pageSaid  bool
 	name, dir string
+	// -m and --dry-run.
 	many, dry bool
 }
 
+// sweepCommand is `sweep`: it leads a sweep in this process. Its subcommands ask or change sweeps of a folder or of
+// a coordinator.
 func (a *app) sweepCommand() *cobra.Command {
 	flags := &sweepFlags{}
 	c := &cobra.Command{
@@ -74,7 +78,9 @@ on any number of workers.`,
 	return c
 }
 
-// request is the sweep that the arguments ask for.
+// sweepRequest is the sweep that the arguments ask for: a file, or with -m a grid of the command line, under the
+// name of --name or one made of the first argument. Arguments behind a file, and a file that cannot be read, are
+// usage errors.
 func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, error) {
 	r := trials.Request{Kinds: a.kinds, Environment: a.settings(), Folder: trials.Folder{Dir: flags.dir, Name: flags.name}}
 	if flags.many {
@@ -113,6 +119,8 @@ func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, err
 	return r, nil
 }
 
+// sweep leads a new sweep, or continues the one of this name, and prints its best trials. A sweep whose trials all
+// failed is an error after that. With --dry-run it prints the plan alone.
 func (a *app) sweep(args []string, flags sweepFlags) error {
 	if err := flags.train.check(); err != nil {
 		return err
@@ -139,7 +147,9 @@ func (a *app) sweep(args []string, flags sweepFlags) error {
 	return errors.Join(a.result(found, func() error { return writeSweep(a.out, found) }), state.Fruitless())
 }
 
-// leadSweep leads a sweep with workers of this process until its end.
+// leadSweep leads a sweep with workers of this process until its end. extend is the number of trials that the sweep
+// then has; 0 leaves it as it is. After the first signal the running trials write checkpoints, and it returns
+// sweep.ErrInterrupted, with exit code 3.
 func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	screen := a.screen()
 	if !a.quiet {
@@ -156,10 +166,11 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	defer transport.Close()
+	// The broker listens by now: an address in use leaves no folder behind.
 	if err := j.Begin(); err != nil {
 		return err
 	}
-	show := newSweepScreen(screen, j, flags.train.workers, a)
+	show := newSweepScreen(screen, j, a)
 	h, err := j.Host(lead.Config{Command: a.command, Mistaken: mistaken, Memory: flags.train.share.host()}, transport,
 		trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, extend)
 	if err != nil {
@@ -180,6 +191,7 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 			defer screen.Finish()
 			return h.Lead(interrupted, page)
 		})
+	// The workers are not dismissed: that would wait for them.
 	if errors.Is(err, errAborted) {
 		return config.Hint(err, "nothing is lost: the same command continues it")
 	}
@@ -194,7 +206,8 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	return err
 }
 
-// hire starts the workers of this process, which go where there is work. build makes the builder of worker n, from 0.
+// hire starts the workers of this process, which go where there is work. build makes the builder of worker n, from
+// 0. dismiss ends them and waits for them.
 func (a *app) hire(connect func(string) (wire.Bus, error), flags trainFlags, build func(n int) lead.Builder,
 	log hclog.Logger,
 ) (dismiss func(), err error) {

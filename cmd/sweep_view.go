@@ -14,7 +14,10 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
-// sweepPlan writes what a sweep will do.
+// What people see of a sweep: the plan before it begins, and the screen while it goes on.
+
+// sweepPlan writes what a sweep will do, and about how long that takes: it times an update of a few configurations
+// for that. On the output of results it is one value with --json.
 func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	p, err := j.Plan()
 	if err != nil {
@@ -32,6 +35,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	for i := range s.Parameters {
 		facts = append(facts, terminal.Fact{"search", s.Parameters[i].Key + ": " + s.Parameters[i].String()})
 	}
+	// In percent of the updates that training all trials to the end would take.
 	share := 100 * p.Work.Updates / p.Work.Most
 	facts = append(facts,
 		terminal.Fact{"stopping", stopText(s)},
@@ -66,6 +70,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	return facts.Write(w)
 }
 
+// stopText says how trials are stopped early, at which updates, and whether the best are run again.
 func stopText(s *sweep.Spec) string {
 	t := s.Stop
 	if t.Type == sweep.NoStop {
@@ -90,12 +95,15 @@ func stopText(s *sweep.Spec) string {
 	return text
 }
 
+// keepText says of which trials checkpoints are kept.
 func keepText(keep string) string {
 	return map[string]string{"complete": "trials that reach the end", "best": "the best trial", "all": "all trials"}[keep]
 }
 
+// hours writes seconds as hours with two digits.
 func hours(s float64) string { return terminal.Number(s/3600, 2) }
 
+// stepTime writes seconds in the unit that suits a step.
 func stepTime(s float64) string {
 	switch {
 	case s < 1e-3:
@@ -111,7 +119,6 @@ func stepTime(s float64) string {
 type sweepScreen struct {
 	screen  *terminal.Screen
 	job     *trials.Job
-	workers int
 	quiet   bool
 	records bool // the log has records
 	log     func(text string, fields ...any)
@@ -120,21 +127,24 @@ type sweepScreen struct {
 // linesMost is the largest number of trials that the terminal shows at a time.
 const linesMost = 16
 
-func newSweepScreen(screen *terminal.Screen, j *trials.Job, workers int, a *app) *sweepScreen {
+// newSweepScreen returns the view of a sweep on a screen. Its function changed is called by the sweep.
+func newSweepScreen(screen *terminal.Screen, j *trials.Job, a *app) *sweepScreen {
 	log := a.logger(screen, 0)
 	return &sweepScreen{
-		screen: screen, job: j, workers: workers, quiet: a.quiet, records: a.logFormat == "json",
+		screen: screen, job: j, quiet: a.quiet, records: a.logFormat == "json",
 		log: log.Info,
 	}
 }
 
-// changed shows what has happened.
+// changed shows what has happened: list are the records that the journal of the sweep has got since the last call,
+// s is the state after them. The sweep calls it, one call at a time.
 func (v *sweepScreen) changed(s *sweep.State, list []sweep.Record) {
 	if v.quiet {
 		return
 	}
 	for _, r := range list {
 		switch r.Kind {
+		// A decision prunes trials and keeps others, which are complete if this was their last rung.
 		case sweep.KindDecision:
 			for _, id := range slices.Concat(r.Kept, r.Pruned) {
 				v.judged(s, s.Trial(id))
@@ -152,7 +162,8 @@ func (v *sweepScreen) changed(s *sweep.State, list []sweep.Record) {
 	v.screen.Status(v.status(s))
 }
 
-// judged says that a trial has ended.
+// judged says that a trial has ended. A trial that was pruned needs no line of its own on a terminal, where there
+// are many.
 func (v *sweepScreen) judged(s *sweep.State, t *sweep.Trial) {
 	if !t.Status.Final() {
 		return
@@ -173,6 +184,7 @@ func (v *sweepScreen) judged(s *sweep.State, t *sweep.Trial) {
 	v.say(trialLine(s, t))
 }
 
+// say prints a line above the status, or logs it as a record.
 func (v *sweepScreen) say(text string) {
 	if v.records {
 		v.log(text)
@@ -181,7 +193,8 @@ func (v *sweepScreen) say(text string) {
 	fmt.Fprintln(v.screen, text)
 }
 
-// status is the picture of the sweep: a line for each trial under way, and a sum.
+// status is the picture of the sweep: a line for each trial under way, up to linesMost, and a sum. Elsewhere than
+// on a terminal it is the sum alone.
 func (v *sweepScreen) status(s *sweep.State) string {
 	sum := sweepSum(v.job.Folder.Summary(s))
 	if !v.screen.Terminal() {
@@ -199,7 +212,8 @@ func (v *sweepScreen) status(s *sweep.State) string {
 	return strings.Join(append(lines, sum), "\n")
 }
 
-// trialLine is a trial in one line.
+// trialLine is a trial in one line: its number, state and update, a value per metric, its settings, and why it
+// failed.
 func trialLine(s *sweep.State, t *sweep.Trial) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%4d  %-11s %8s", t.ID, t.Status, terminal.Group(t.Step()))
@@ -220,7 +234,7 @@ func trialLine(s *sweep.State, t *sweep.Trial) string {
 	return b.String()
 }
 
-// metricText is a value with five digits.
+// metricText is a value with five digits; whole numbers below a billion have all of theirs.
 func metricText(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e9 {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -228,7 +242,8 @@ func metricText(x float64) string {
 	return terminal.Number(x, 5)
 }
 
-// sweepSum says in one line how far a sweep is.
+// sweepSum says in one line how far a sweep is: the trials by their states, without states that no trial has, and
+// the best value, or the size of the Pareto front where there are several metrics.
 func sweepSum(u trials.Summary) string {
 	parts := []string{fmt.Sprintf("%d/%d trials", u.Trials, max(u.Cap, u.Trials))}
 	for _, status := range []sweep.Status{

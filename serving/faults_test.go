@@ -277,3 +277,11 @@ func TestFilter_FirstStateHasNoSwitch(t *testing.T) {
 		t.Errorf("sd %v, weights %v", y.SD, y.Weights)
 	}
 }
+
+// TestForget_WithoutAName: it is a wrong request, no forecast of nothing.
+func TestForget_WithoutAName(t *testing.T) {
+	s := serveFragile(t, Limits{})
+	if err := s.Forget(t.Context(), ""); !errors.Is(err, ErrRequest) {
+		t.Errorf("got %v, want ErrRequest", err)
+	}
+}

@@ -33,6 +33,7 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 		return service.AddEndpoint(question, micro.HandlerFunc(func(r micro.Request) {
 			leave, err := s.enter(expansion * int64(len(r.Data())))
 			if err != nil {
+				s.metrics.failed.Add(1)
 				_ = r.Error(strconv.Itoa(Status(err)), err.Error(), nil) // it has no other reader
 				return
 			}
@@ -43,6 +44,7 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 					err = r.RespondJSON(y)
 				}
 				if err != nil {
+					s.metrics.failed.Add(1)
 					// An error that cannot be sent has no other reader.
 					_ = r.Error(strconv.Itoa(Status(err)), err.Error(), nil)
 				}

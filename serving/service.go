@@ -348,5 +348,8 @@ func (s *Service) Forecast(ctx context.Context, q ForecastRequest) (ForecastAnsw
 
 // Forget drops the state of a client. It returns ErrRequest if there is none.
 func (s *Service) Forget(ctx context.Context, client string) error {
+	if client == "" {
+		return wrong("client is missing: give the name of the client to forget")
+	}
 	return s.do(ctx, &request{client: client, forget: true})
 }

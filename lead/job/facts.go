@@ -29,7 +29,10 @@ func (p *Plan) Facts(h Here) terminal.Facts {
 		window = fmt.Sprintf("windows of %d", c.Env.Window)
 	}
 	bytes, exchange, unit := terminal.Bytes(int64(4*len(p.Theta))), "step", "shards"
-	back := bytes
+	back, there := bytes, bytes
+	if coding := ParametersCoding(c); coding != wire.Float32 {
+		there = terminal.Bytes(int64(coding.Width()*len(p.Theta))) + " of changes"
+	}
 	if coding := Coding(c); coding != wire.Float32 {
 		back = terminal.Bytes(int64(coding.Width()*len(p.Theta))) + " of integers"
 	}
@@ -57,7 +60,7 @@ func (p *Plan) Facts(h Here) terminal.Facts {
 		{"bound", boundText(p)},
 		{"step", step},
 		{"method", methodText(c)},
-		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", bytes, exchange, back,
+		{"traffic", fmt.Sprintf("%s of parameters to each worker per %s, %s back per block of %s", there, exchange, back,
 			unit)},
 		{"workers", fmt.Sprintf("%d here, %s each, %s kernels", h.Workers, terminal.Count(h.Slots, "slot"),
 			kernel.Active())},
