@@ -5,8 +5,10 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// Answer is what a Run has answered about some recordings, ready to be kept or shown: WriteFile writes it as npz, CSV,
-// JSON, PNG or SVG, by the ending of a name, and WriteText prints it. The files are those that the commands write.
+// Answer is what a Run has answered about some recordings, ready to be kept or shown: WriteFile writes it as npz,
+// CSV, JSON, PNG or SVG, by the ending of a name, and WriteText prints it. The files are those that the commands
+// write. Where a function below takes recordings, list has an answer for each, in their order, and c names their
+// channels.
 type Answer = trained.Answer
 
 // Forecasts are the answer of the forecasts of what follows each recording. levels are those of the quantiles, in
@@ -28,7 +30,8 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	return trained.Segmentations(of, list, systems, c)
 }
 
-// Simulations are the answer of series that a model made up.
+// Simulations are the answer of series that a model made up. c names the columns of the data that the model was
+// trained on.
 func Simulations(list []Simulation, c Columns) *Answer { return trained.Simulations(list, c) }
 
 // Linearizations are the answer of the linear systems along recordings.

@@ -44,7 +44,9 @@ type FitResult = fit.Result
 // and the same call goes on, to the same bits on any number of workers. It returns config.ErrUsage if the name belongs
 // to another fit or run, and files.ErrData for data that cannot be used.
 func Fit(ctx context.Context, o FitOptions) (FitResult, error) {
+	// o is a copy: the options of the caller stay as they are.
 	o.fill()
+	// Everything that the plan depends on; where it is kept and who is told is not part of it.
 	request := &fit.Request{
 		Kinds: o.Registry.Kinds(), Paths: o.Files, Read: o.Read, Settings: o.Settings, Families: o.Families,
 		Budget: o.Budget, Workers: o.Workers, Seed: o.Seed,
@@ -53,6 +55,7 @@ func Fit(ctx context.Context, o FitOptions) (FitResult, error) {
 	if err != nil {
 		return FitResult{}, fmt.Errorf("plan the fit: %w", err)
 	}
+	// The candidates are trials of a sweep, which a later call continues.
 	err = f.Try(ctx, fit.Place{
 		Workers: o.Workers, Command: resumeAdvice, Leader: trials.Leader{
 			Threads: o.Workers, Page: web.SweepFile, Program: "switchyard", Log: o.Log,
@@ -69,6 +72,7 @@ func Fit(ctx context.Context, o FitOptions) (FitResult, error) {
 	if err != nil {
 		return FitResult{}, fmt.Errorf("fit %s: %w", o.Name, err)
 	}
+	// The choice is made anew each time, from what the sweep has kept.
 	r, err := f.Finish(o.RunsDir, o.Workers)
 	if err != nil {
 		return FitResult{}, fmt.Errorf("choose a model of fit %s: %w", o.Name, err)
@@ -76,7 +80,7 @@ func Fit(ctx context.Context, o FitOptions) (FitResult, error) {
 	return *r, nil
 }
 
-// fill sets the defaults.
+// fill sets the defaults that FitOptions documents.
 func (o *FitOptions) fill() {
 	if o.Registry == nil {
 		o.Registry = config.Builtin()

@@ -58,8 +58,8 @@ const (
 	Last = trained.Last
 )
 
-// Open opens the folder of a run at its best checkpoint, or at its last if nothing was validated. A nil registry has
-// only what comes with Switchyard.
+// Open opens the folder of a run at its best checkpoint, or at its last if nothing was validated. A nil registry
+// has only what comes with Switchyard. The run need not be finished, but needs a checkpoint.
 func Open(folder string, r *Registry) (*Run, error) { return trained.Open(folder, r) }
 
 // OpenAt is Open at the given checkpoint.

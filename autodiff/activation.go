@@ -1,8 +1,11 @@
 package autodiff
 
 // freshness says which gradients of an activation are defined: those of its rows from some row on. Backward goes
-// from the last rows to the first, so the first VJP that adds to a row can write it, and nobody has to clear
-// the gradients of a network beforehand, a pass over memory that costs as much as a product's operands.
+// from the last rows to the first, so the first VJP that adds to a row can write it, and nobody has to clear the
+// gradients of a network beforehand, a pass over memory that costs as much as a product's operands.
+//
+// Invariant: rows [from, rows) of grad are defined, rows [0, from) hold anything. from only falls during Backward;
+// at 0 all of it is defined. All views of an activation have the same freshness.
 type freshness struct {
 	grad []float32 // of the whole activation
 	cols int
@@ -22,8 +25,9 @@ func (t *Tape) Activation(rows, cols int) Tensor {
 	return x
 }
 
-// claim prepares the gradient of x for a VJP that adds to it, and reports whether it is undefined, so that
-// the VJP has to write it instead.
+// claim prepares the gradient of x for a VJP that adds to it, and reports whether it is undefined, so that the VJP
+// has to write it instead: all of it, since from then on it counts as defined. Rows behind x that no VJP has
+// reached become zero.
 func (x Tensor) claim() bool {
 	f, end := x.fresh, x.offset+x.Rows
 	if f == nil || f.from <= x.offset {

@@ -79,7 +79,7 @@ func (r *mulRecord) backward(t *Tape) {
 	}
 }
 
-// Div returns z = x / y, element by element.
+// Div returns z = x / y, element by element; a division by zero gives an infinity or NaN, as IEEE says.
 func (t *Tape) Div(x, y Tensor) Tensor {
 	z, mark := t.pair("Div", x, y)
 	defer t.values.release(mark)
@@ -106,13 +106,16 @@ func (r *divRecord) backward(t *Tape) {
 	}
 }
 
+// divide is dst = x / y, correctly rounded.
 func divide(dst, x, y []float32) {
 	for i, d := range y {
 		dst[i] = x[i] / d
 	}
 }
 
-// pair returns the tensor for what an operation makes of x and y, and a mark behind it.
+// pair returns the tensor for what an operation makes of x and y, and a mark behind it: scratch memory that is
+// allocated after the mark may be released, the result stays. It panics with the name of the operation if y does
+// not fit.
 func (t *Tape) pair(op string, x, y Tensor) (Tensor, arenaMark) {
 	shapeCheck((y.Rows == x.Rows || y.Rows == 1) && (y.Cols == x.Cols || y.Cols == 1), op, x, y)
 	z := t.result(x.Rows, x.Cols, x, y)
@@ -139,7 +142,8 @@ func (t *Tape) spread(y, x Tensor) []float32 {
 	return all.Value
 }
 
-// gather adds g, the gradient of what spread made of y for every element of x, to that of y.
+// gather adds g, the gradient of what spread made of y for every element of x, to that of y. g is [x.Rows,
+// x.Cols].
 func (t *Tape) gather(y, x Tensor, g []float32) {
 	switch {
 	case y.Rows == x.Rows && y.Cols == x.Cols:

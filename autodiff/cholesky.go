@@ -51,6 +51,7 @@ func (t *Tape) Cholesky(a Tensor) Tensor {
 	l := t.result(a.Rows, a.Cols, a)
 	for row := range a.Rows {
 		symmetric(l.row(row), a.row(row), n)
+		// l holds ½(A + Aᵀ) and becomes its factor in place.
 		pivot, ok := factor(l.row(row), n)
 		if ok {
 			continue
@@ -69,7 +70,8 @@ func (t *Tape) Cholesky(a Tensor) Tensor {
 
 type choleskyRecord struct{ a, l Tensor }
 
-// P is the lower triangle of Lᵀ·L̄ with half its diagonal; Ā += ½(S + Sᵀ) with S = L⁻ᵀ·P·L⁻¹. (Murray 2016)
+// P is the lower triangle of Lᵀ·L̄ with half its diagonal; Ā += ½(S + Sᵀ) with S = L⁻ᵀ·P·L⁻¹. (Murray 2016) The
+// triangular solves work row by row of the small matrices; S is symmetrised because A is read so.
 func (r *choleskyRecord) backward(t *Tape) {
 	if r.a.Grad == nil {
 		return
@@ -77,6 +79,7 @@ func (r *choleskyRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
 	n := order("Cholesky", r.a)
+	// p is Lᵀ·L̄, then P, then L⁻ᵀ·P; s is the transpose of that, and L⁻ᵀ times it is Sᵀ.
 	p, s := t.values.alloc(n*n), t.values.alloc(n*n)
 	for row := range r.a.Rows {
 		l := r.l.row(row)
@@ -127,7 +130,8 @@ func (r *logDetRecord) backward(*Tape) {
 	}
 }
 
-// LowerSolve returns L⁻¹·B for the factor in each row of l and the n×m matrix B in that of b.
+// LowerSolve returns Z = L⁻¹·B for the factor in each row of l and the n×m matrix B in that of b, by substitution.
+// What stands above the diagonal of L is not read.
 func (t *Tape) LowerSolve(l, b Tensor) Tensor {
 	n, m := system("LowerSolve", l, b)
 	z := t.result(b.Rows, b.Cols, l, b)
@@ -160,7 +164,8 @@ func (r *lowerSolveRecord) backward(t *Tape) {
 	}
 }
 
-// CholeskySolve returns A⁻¹·B for A = L·Lᵀ, the factor L in each row of l and the n×m matrix B in that of b.
+// CholeskySolve returns X = A⁻¹·B for A = L·Lᵀ, the factor L in each row of l and the n×m matrix B in that of b:
+// L·Y = B forwards, then Lᵀ·X = Y backwards.
 func (t *Tape) CholeskySolve(l, b Tensor) Tensor {
 	n, m := system("CholeskySolve", l, b)
 	x := t.result(b.Rows, b.Cols, l, b)
@@ -192,6 +197,7 @@ func (r *choleskySolveRecord) backward(t *Tape) {
 		if r.l.Grad == nil {
 			continue
 		}
+		// w = V·(Xᵀ·L) + X·(Vᵀ·L), with the products in parentheses in xl and vl.
 		l, x := kernel.Dense(r.l.row(row), n, n), kernel.Dense(r.x.row(row), n, m)
 		t.multiplyTransA(xl, x, l, kernel.Epilogue{})
 		t.multiplyTransA(vl, v, l, kernel.Epilogue{})
@@ -201,7 +207,7 @@ func (r *choleskySolveRecord) backward(t *Tape) {
 	}
 }
 
-// order is n of a batch of n×n matrices.
+// order is n of a batch of n×n matrices; it panics if a row holds no square matrix.
 func order(op string, a Tensor) int {
 	n := 0
 	for n*n < a.Cols {
@@ -213,7 +219,7 @@ func order(op string, a Tensor) int {
 	return n
 }
 
-// system is n and m of n×n factors and n×m right-hand sides.
+// system is n and m of n×n factors and n×m right-hand sides; it panics if they do not fit.
 func system(op string, l, b Tensor) (n, m int) {
 	n = order(op, l)
 	shapeCheck(l.Rows == b.Rows && n > 0 && b.Cols%n == 0, op, l, b)

@@ -31,9 +31,9 @@ func (r *columnsRecord) backward(*Tape) {
 	}
 }
 
-// Concat writes the columns of the parts side by side: y = [x₁ x₂ …]. It takes up to four parts;
-// a part without columns is left out. With one part it is a copy: into the blocks of a tensor it stacks the
-// results of the steps of a recurrence.
+// Concat writes the columns of the parts side by side: y = [x₁ x₂ …]. It takes up to four parts; a part without
+// columns is left out, but needs the rows of y. With one part it is a copy: into the blocks of a tensor it stacks
+// the results of the steps of a recurrence.
 func (t *Tape) Concat(y Tensor, parts ...Tensor) {
 	r := concatRecord{y: y}
 	if len(parts) > len(r.parts) {

@@ -7,7 +7,8 @@ import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 // Concrete does so for every component alone: with logistic noise L, y = (l + L)/λ and s = σ(y).
 // Densities are those of y (ExpConcrete and logit space), which stay finite at low temperatures.
 
-// Gate writes the posterior logits y = γ⊙trans + (1 − γ)⊙meas.
+// Gate writes the posterior logits y = γ⊙trans + (1 − γ)⊙meas, as meas + γ⊙(trans − meas). All tensors are [rows,
+// M].
 func (t *Tape) Gate(y, gate, trans, meas Tensor) {
 	sameShape("Gate", y, gate, trans, meas)
 	for i, g := range gate.Value {
@@ -29,13 +30,15 @@ func (r *gateRecord) backward(*Tape) {
 	}
 }
 
-// Concrete writes s = softmax((l + g)/λ) for Gumbel noise g. If hard, the forward value is the
-// one-hot vector of the largest component and the gradient that of the relaxed sample.
+// Concrete writes s = softmax((l + g)/λ) for Gumbel noise g, row by row; s, l and g are [rows, M]. If hard, the
+// forward value is the one-hot vector of the largest component and the gradient that of the relaxed sample. The
+// noise has no gradient.
 func (t *Tape) Concrete(s, logits, gumbel Tensor, temperature float32, hard bool) {
 	sameShape("Concrete", s, logits, gumbel)
 	r := concreteRecord{s: s, relaxed: s, logits: logits, scale: 1 / temperature}
 	if hard {
 		r.relaxed = t.scratch(s.Rows, s.Cols)
+		// The VJP reads the relaxed sample beside the gradient of s.
 		r.relaxed.Grad = s.Grad
 	}
 	perturbed(r.relaxed.Value, logits.Value, gumbel.Value, r.scale)
@@ -54,8 +57,8 @@ type concreteRecord struct {
 // l̄ += s ⊙ (s̄ − ⟨s̄, s⟩)/λ
 func (r *concreteRecord) backward(*Tape) { softmaxVJP(r.logits, r.relaxed, r.scale) }
 
-// BinaryConcrete writes s = σ((l + L)/λ) for logistic noise L. If hard, the forward value is rounded
-// to 0 or 1 and the gradient that of the relaxed sample.
+// BinaryConcrete writes s = σ((l + L)/λ) for logistic noise L, element by element. If hard, the forward value is
+// rounded to 0 or 1 (½ to 0) and the gradient that of the relaxed sample. The noise has no gradient.
 func (t *Tape) BinaryConcrete(s, logits, logistic Tensor, temperature float32, hard bool) {
 	sameShape("BinaryConcrete", s, logits, logistic)
 	r := binaryRecord{s: s, relaxed: s, logits: logits, scale: 1 / temperature}
@@ -88,13 +91,14 @@ func (r *binaryRecord) backward(*Tape) {
 	}
 }
 
-// perturbed writes y = (l + noise)·scale.
+// perturbed writes y = (l + noise)·scale; y and l may be the same slice.
 func perturbed(y, logits, noise []float32, scale float32) {
 	copy(y, logits)
 	kernel.Add(y, noise)
 	kernel.Scale(y, scale)
 }
 
+// oneHot writes a 1 at the first of the largest values of every row of p, and zeros elsewhere.
 func oneHot(s, p Tensor) {
 	for row := range s.Rows {
 		best := 0
@@ -122,11 +126,14 @@ func oneHot(s, p Tensor) {
 // noise alone: log Γ(M) + (M−1)·log λq − Σ g − M·LSE(−g). Hence q adds no gradient of its own.
 func (t *Tape) ConcreteKL(lq, lp, noise Tensor, lambdaQ, lambdaP float32) Tensor {
 	sameShape("ConcreteKL", lq, lp)
+	// n is the number of samples; sample j is block j of the noise.
 	n := noise.Rows / lq.Rows
 	shapeCheck(noise.Cols == lq.Cols && noise.Rows == n*lq.Rows, "ConcreteKL", lq, noise)
 	r := concreteKLRecord{lq: lq, lp: lp, slope: t.scratch(lq.Rows, lq.Cols), ratio: lambdaP / lambdaQ, y: t.New(1, 1)}
 	clear(r.slope.Value)
 	mark := t.values.mark()
+	// Rows go through all samples in groups of about pass values, and each row has its samples in their order, so
+	// groups do not show in the bits.
 	step := max(1, pass/lq.Cols)
 	d := t.density(min(step, lq.Rows)*lq.Cols, lambdaQ, lambdaP)
 	ratio := t.values.alloc(lq.Rows)
@@ -153,6 +160,7 @@ type density struct {
 	a, b, zeros, ones []float32
 }
 
+// density allocates scratch for n values at a time; the caller releases it.
 func (t *Tape) density(n int, lambdaQ, lambdaP float32) density {
 	d := density{
 		lambdaP: lambdaP, scale: 1 / lambdaQ,
@@ -187,12 +195,14 @@ func (d *density) concrete(slope Tensor, ratio []float32, lq, lp, noise Tensor) 
 	logSoftmax := func(dst, src []float32) {
 		kernel.LogSoftmax(kernel.Dense(dst, lq.Rows, cols), kernel.Dense(src, lq.Rows, cols))
 	}
+	// The numerator: b = −g, of which the density of q is a function.
 	kernel.Sub(b, d.zeros[:n], noise.Value)
 	logSoftmax(a, b)
 	for row := range ratio {
 		sum, lse := sumAndLSE(b, a, row*cols, cols)
 		ratio[row] += sum - float32(m*lse)
 	}
+	// The denominator: a = y, then τ; b = logsoftmax(τ).
 	perturbed(a, lq.Value, noise.Value, d.scale)
 	logSoftmax(a, a)
 	d.tau(a, lp.Value)
@@ -214,6 +224,7 @@ func sumAndLSE(x, y []float32, first, n int) (sum, lse float32) {
 	return sum, row[0] - y[first]
 }
 
+// concreteKLRecord keeps the derivative of the estimate instead of the samples: one number for each logit.
 type concreteKLRecord struct {
 	lq, lp, slope Tensor // slope is the mean derivative with respect to τ
 	ratio         float32
@@ -229,6 +240,7 @@ func (r *concreteKLRecord) backward(*Tape) { relaxedKLVJP(r.lq, r.lp, r.slope, r
 //	log q(y) − log p(y) = log(λq/λp) − L − 2·softplus(−L) − τ + 2·softplus(τ)
 func (t *Tape) BinaryConcreteKL(lq, lp, noise Tensor, lambdaQ, lambdaP float32) Tensor {
 	sameShape("BinaryConcreteKL", lq, lp)
+	// n is the number of samples; sample j is block j of the noise.
 	n := noise.Rows / lq.Rows
 	shapeCheck(noise.Cols == lq.Cols && noise.Rows == n*lq.Rows, "BinaryConcreteKL", lq, noise)
 	r := binaryKLRecord{lq: lq, lp: lp, slope: t.scratch(lq.Rows, lq.Cols), ratio: lambdaP / lambdaQ, y: t.New(1, 1)}
@@ -256,6 +268,7 @@ func (t *Tape) BinaryConcreteKL(lq, lp, noise Tensor, lambdaQ, lambdaP float32) 
 // τ, 2σ(τ) − 1, to the slope.
 func (d *density) binary(slope, ratio, lq, lp, noise []float32) {
 	tau, term := d.a[:len(lq)], d.b[:len(lq)]
+	// First the noise alone, −L and softplus(−L), then τ of the draw.
 	kernel.Sub(tau, d.zeros[:len(lq)], noise)
 	kernel.Softplus(term, tau)
 	kernel.Scale(term, 2)
@@ -280,6 +293,8 @@ type binaryKLRecord struct {
 // l̄p += ȳ·slope; l̄q −= ȳ·(λp/λq)·slope
 func (r *binaryKLRecord) backward(*Tape) { relaxedKLVJP(r.lq, r.lp, r.slope, r.ratio, r.y.Grad[0]) }
 
+// relaxedKLVJP adds to both logits what a divergence owes them, given dy = ȳ and the mean derivative with respect
+// to τ: τ = lp − λp·y, and y moves by lq/λq.
 func relaxedKLVJP(lq, lp, slope Tensor, ratio, dy float32) {
 	kernel.AddScaled(lp.Grad, dy, slope.Value)
 	kernel.AddScaled(lq.Grad, -float32(dy*ratio), slope.Value)

@@ -19,12 +19,12 @@ type Convolution struct {
 	Kernel, Stride int
 }
 
-// Out is what the layer makes of an image.
+// Out is the shape of what the layer makes of an image, with the given number of channels.
 func (c Convolution) Out(channels int) Image {
 	return Image{(c.In.Height + c.Stride - 1) / c.Stride, (c.In.Width + c.Stride - 1) / c.Stride, channels}
 }
 
-// Inputs is the number of values that an output value depends on.
+// Inputs is the number of values that an output value depends on: Kernel²·Channels, the rows of the weight.
 func (c Convolution) Inputs() int { return c.Kernel * c.Kernel * c.In.Channels }
 
 // Convolve returns the images
@@ -39,6 +39,8 @@ func (t *Tape) Convolve(x Tensor, w, b *Weight, c Convolution, act Activation) T
 		panic(fmt.Sprintf("autodiff: Convolve: rows of %d values and %s %d×%d for %+v", x.Cols, w.Name, w.Rows, w.Cols, c))
 	}
 	r := convolveRecord{x: x, y: t.Activation(x.Rows, c.Out(w.Cols).Size()), w: w, b: b, Convolution: c, act: act}
+	// Each line p of the kernel adds its product into y; the first starts from the bias, the last applies the
+	// activation.
 	mark := t.values.mark()
 	strips := c.newStrips(t)
 	for first, n := 0, r.group(); first < x.Rows; first += n {
@@ -65,7 +67,7 @@ type convolveRecord struct {
 	act  Activation
 }
 
-// epilogue is that of the first and the last line of the kernel.
+// epilogue is what a product of a line of the kernel does with its result; first and last say which line it is.
 func (r *convolveRecord) epilogue(first, last bool) kernel.Epilogue {
 	e := kernel.Epilogue{Accumulate: !first, ReLU: last && r.act == ReLU}
 	if first && r.b != nil {
@@ -80,6 +82,7 @@ func (r *convolveRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
 	r.y.settle()
+	// If no other VJP has written x̄, its images are cleared or written one by one, while they are in the cache.
 	write := r.x.Grad != nil && r.x.claim()
 	strips, patches := r.newStrips(t), r.newPatches(t)
 	for first, n := 0, r.group(); first < r.x.Rows; first += n {
@@ -107,7 +110,8 @@ func (r *convolveRecord) backward(t *Tape) {
 	}
 }
 
-// accumulate adds the gradient of some images to that of the weight.
+// accumulate adds the gradient of some images to that of the weight: W̄ += Pᵀ·ȳ with the strips P of these images,
+// line of the kernel by line.
 func (r *convolveRecord) accumulate(t *Tape, x Tensor, dy kernel.Matrix, s *strips) {
 	if t.frozen[r.w.index] {
 		return
@@ -133,7 +137,8 @@ func (r *convolveRecord) pixels(values []float32, first, n int) kernel.Matrix {
 // pointwise reports whether an output pixel depends on one input pixel, so that images need not be laid out anew.
 func (c Convolution) pointwise() bool { return c.Kernel == 1 && c.Stride == 1 }
 
-// group is how many images are taken at a time.
+// group is how many images are taken at a time: one, or with a pointwise convolution as many as make about 2¹⁶
+// values.
 func (r *convolveRecord) group() int {
 	const values = 1 << 16
 	if r.pointwise() {
@@ -153,6 +158,7 @@ type strips struct {
 	data  []float32
 }
 
+// newStrips allocates strips for one image on the tape; a pointwise convolution needs none.
 func (c Convolution) newStrips(t *Tape) strips {
 	s := strips{Convolution: c, out: c.Out(1), width: c.Kernel * c.In.Channels}
 	s.lines = (s.out.Height-1)*c.Stride + c.Kernel
@@ -170,7 +176,8 @@ func (s *strips) from(line int) int {
 	return (line%s.Stride*s.share() + line/s.Stride) * s.out.Width * s.width
 }
 
-// under are the strips below line p of the kernel, a row for each output pixel.
+// under are the strips below line p of the kernel, a row of Kernel·Channels values for each output pixel: lines p,
+// p + Stride, p + 2·Stride, … of the padded image, which the order by remainders puts one after another.
 func (s *strips) under(p int) kernel.Matrix {
 	rows := s.out.Height * s.out.Width
 	return kernel.Dense(s.data[s.from(p):][:rows*s.width], rows, s.width)
@@ -189,6 +196,7 @@ func (s *strips) cut(image []float32) {
 		}
 		pixels := image[row*in.Width*n:][:in.Width*n]
 		for j := range s.out.Width {
+			// A strip that lies within the line is one copy; one at its ends has zeros where the padding is.
 			column := j*s.Stride - left
 			strip := to[j*s.width:][:s.width]
 			if column >= 0 && column+s.Kernel <= in.Width {
@@ -213,13 +221,15 @@ func (r *convolveRecord) newPatches(t *Tape) kernel.Matrix {
 	return kernel.Dense(t.values.alloc(pixels*r.w.Rows), pixels, r.w.Rows)
 }
 
-// addPatches adds patches to the gradient of the image that they belong to.
+// addPatches adds patches to the gradient of the image that they belong to: [output pixels, Kernel²·Channels],
+// with the overlaps of neighbours added in the order of the pixels. What fell on the padding is dropped.
 func (c Convolution) addPatches(image, patches []float32) {
 	out, in, n := c.Out(1), c.In, c.In.Channels
 	top, left := padding(in.Height, out.Height, c.Kernel, c.Stride), padding(in.Width, out.Width, c.Kernel, c.Stride)
 	width := c.Kernel * n
 	for i := range out.Height {
 		for j := range out.Width {
+			// The part of a patch that lies within the line: pixels from … to−1 of the image.
 			column := j*c.Stride - left
 			from, to := max(column, 0), min(column+c.Kernel, in.Width)
 			for p := range c.Kernel {
@@ -244,7 +254,8 @@ func addShort(dst, x []float32) {
 	}
 }
 
-// padding is how many zeros stand before a line of the given length.
+// padding is how many zeros stand before a line of the given length: half of all that the output needs, rounded
+// down.
 func padding(in, out, size, stride int) int { return max((out-1)*stride+size-in, 0) / 2 }
 
 // Subpixel returns larger images, whose pixels are channels of those in the rows of x: with the factor f and

@@ -27,6 +27,8 @@ func Custom[R any, P interface {
 }](t *Tape, op R, tensors ...Tensor,
 ) {
 	clearAll(tensors...)
+	// The list of a type is made when its first record comes and kept for later recordings, as the lists of the
+	// package are.
 	kind := reflect.TypeFor[R]()
 	kept, known := t.custom[kind].(*list[customRecord[R, P]])
 	if !known {
@@ -46,6 +48,7 @@ type customRecord[R any, P interface {
 	VJP
 }] struct{ op R }
 
+// What VJP allocates is scratch memory and is taken back here.
 func (r *customRecord[R, P]) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)

@@ -36,4 +36,27 @@
 //	of one's own     Custom, with the rules at VJP; GradCheck compares the gradient with differences
 //
 // Notation in the comments: x̄ is the gradient of the loss with respect to x.
+//
+// # Memory
+//
+// Values and gradients of tensors come from two arenas of the tape, which only grow while it records and start anew at
+// Reset. A record holds views of them. Scratch memory of a VJP is taken from the arena of values between a mark and its
+// release; it is on top of everything else, so that nothing moves. Three kinds of gradients begin differently:
+//
+//	of tensors of New             are zero from the beginning; VJPs add.
+//	of activations                are undefined; the first VJP that reaches a row writes it (see Activation).
+//	of weights in t.Gradient      are zeros, or for weights that layers multiply by are written by the first product.
+//
+// # A recurrence
+//
+// The tensors of all steps are allocated first, with a block of rows for each step. Layers are put on the tape once,
+// which records the product that forms their weight gradients; then every step runs through the blocks:
+//
+//	y := t.New(steps*n, width)
+//	layer := t.StepLinear(y, x, w, b, autodiff.Identity, n) // its VJP runs last of the layer's
+//	for i := range steps {
+//		layer.Step(i) // block i of y from block i of x
+//	}
+//
+// As the records of the steps come after that of the layer, Backward has all gradients of y when it forms those of w.
 package autodiff

@@ -20,7 +20,8 @@ type AgedPrediction struct {
 //	w(j) = Σᵢ b(i)·Σ_d a(i,d)·p(j|i,d);  p(j|i,d) = softmaxⱼ(L(i,j) + g(j) + C(i,d)·[i=j]), and so for g(i,j)
 //	a′(j,1) = Σᵢ b(i)·Σ_d a(i,d)·p(j|i,d)/w(j) over i ≠ j;  a′(j,d+1) = b(j)·a(j,d)·p(j|j,d)/w(j)
 //
-// where age D has D+1 too. It takes M² + M·D operations: which system follows a switch does not depend on the age.
+// where age D has D+1 too. It takes M² + M·D operations for each row: which system follows a switch does not
+// depend on the age, so p(j|i,d) is the probability to leave i at age d times one of j given that i is left.
 func (t *Tape) PredictAgedSwitch(p AgedPrediction) {
 	n, m, d := p.LogBelief.Rows, p.LogBelief.Cols, p.Durations.Cols
 	p.check("PredictAgedSwitch")
@@ -32,6 +33,7 @@ func (t *Tape) PredictAgedSwitch(p AgedPrediction) {
 		leave: t.scratch(n, m*d), stays: t.scratch(n, m), leaves: t.scratch(n, m),
 	}
 	AgedRows(r.next, r.stay, r.leave, p.Scores, p.Transition, p.Durations)
+	// The means over the ages of p(i|i,d) and of 1 − p(i|i,d): the weights need no more of the ages.
 	mark := t.values.mark()
 	stays, leaves := t.scratch(n, m), t.scratch(n, m)
 	for i := range n * m {
@@ -45,6 +47,8 @@ func (t *Tape) PredictAgedSwitch(p AgedPrediction) {
 	}
 	kernel.Log(stays.Value, r.stays.Value)
 	kernel.Log(leaves.Value, r.leaves.Value)
+	// f is the joint probability of i before j, as a logarithm: b(i)·stays(i) for i = j, b(i)·leaves(i)·p(j|i)
+	// otherwise.
 	for row := range n {
 		stayed, left, next := stays.row(row), leaves.row(row), r.next.Value[row*m*m:]
 		for j := range m {
@@ -82,6 +86,8 @@ func AgedRows(next, stay, leave, scores, transition, durations Tensor) {
 	for at := range next.Rows {
 		i := at % m
 		odds, against := stay.Value[at*d:][:d], leave.Value[at*d:][:d]
+		// log p(stay) − log p(leave) at age d is logit(i) + C(i,d) − LSE of the other logits, and the LSE is a
+		// logit minus its log softmax.
 		first := odds[0] + next.Value[at*m+(i+1)%m]
 		for k, c := range durations.row(i) {
 			odds[k] = min(max(first+c, -mostCertain), mostCertain)
@@ -92,6 +98,7 @@ func AgedRows(next, stay, leave, scores, transition, durations Tensor) {
 	kernel.Sigmoid(leave.Value, leave.Value)
 }
 
+// agedSwitchRecord is what PredictAgedSwitch keeps for its VJP: 2·(M² + M·D + M) numbers for each row.
 type agedSwitchRecord struct {
 	AgedPrediction
 	next          Tensor // p(j|i) of a switch that leaves i, in row n·M+i
@@ -118,6 +125,7 @@ func (r *agedSwitchRecord) grow() {
 			}
 		}
 		a, stay, _ := r.ages(at)
+		// same is b(j)/w(j). Ages D−1 and D both go on to D.
 		same, last := f[at%m]/r.stays.Value[at], d-1
 		for k, p := range a[:last] {
 			y[k+1] = float32(same * float32(p*stay[k]))
@@ -150,6 +158,8 @@ func (r *agedSwitchRecord) backward(t *Tape) {
 	for row := range r.Weights.Rows {
 		dw, dlog := r.Weights.gradRow(row), r.LogWeights.gradRow(row)
 		for j, w := range r.Weights.row(row) {
+			// da is ā′(j,·): where a switch leads to j its age is 1, whose gradient is da[0]; where j stays,
+			// kept[j] is the mean.
 			da, f := r.Ages.gradRow(row)[j*d:][:d], r.from.row(row*m+j)
 			kept[j] = r.held(row*m+j, da)
 			v, mean := dlog[j]+float32(w*dw[j]), float32(0)
@@ -192,6 +202,7 @@ func (r *agedSwitchRecord) rowVJP(row, i int, kept float32, joint []float32) {
 	if r.LogBelief.Grad != nil {
 		r.LogBelief.gradRow(row)[i] += joint[i] + left
 	}
+	// in is U(d), out is V, x is Σ_d X(d).
 	self, out := r.from.row(row*m + i)[i], left/r.leaves.row(row)[i]
 	next, dc, da := r.Ages.gradRow(row)[i*d:][:d], r.Durations.gradRow(i), []float32(nil)
 	if r.From.Grad != nil {

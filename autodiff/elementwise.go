@@ -2,7 +2,7 @@ package autodiff
 
 import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
-// Softplus returns y = log(1 + eˣ) + floor, a standard deviation that stays off zero.
+// Softplus returns y = log(1 + eˣ) + floor, element by element: a standard deviation that stays off zero.
 func (t *Tape) Softplus(x Tensor, floor float32) Tensor {
 	clearAll(x)
 	y := t.New(x.Rows, x.Cols)
@@ -26,7 +26,8 @@ func (r *softplusRecord) backward(t *Tape) {
 	kernel.AddMul(r.x.Grad, slope, r.y.Grad)
 }
 
-// Variance writes y = (log(1 + eˣ) + floor)², the variance of a head that gives a standard deviation.
+// Variance writes y = (log(1 + eˣ) + floor)², element by element: the variance of a head that gives a standard
+// deviation.
 func (t *Tape) Variance(y, x Tensor, floor float32) {
 	sameShape("Variance", y, x)
 	sd := t.scratch(x.Rows, x.Cols)
@@ -49,7 +50,7 @@ func (r *varianceRecord) backward(t *Tape) {
 	kernel.AddMul(r.x.Grad, slope, r.y.Grad)
 }
 
-// Sigmoid writes y = 1/(1 + e⁻ˣ).
+// Sigmoid writes y = 1/(1 + e⁻ˣ), element by element. Where the tape records, y is not x.
 func (t *Tape) Sigmoid(y, x Tensor) {
 	sameShape("Sigmoid", y, x)
 	kernel.Sigmoid(y.Value, x.Value)
@@ -66,7 +67,7 @@ func (r *sigmoidRecord) backward(*Tape) {
 	}
 }
 
-// Softmax writes y = softmax(x) row by row.
+// Softmax writes y = softmax(x) row by row. Where the tape records, y is not x.
 func (t *Tape) Softmax(y, x Tensor) {
 	sameShape("Softmax", y, x)
 	kernel.Softmax(y.values(), x.values())
@@ -96,7 +97,7 @@ func softmaxVJP(x, y Tensor, scale float32) {
 	}
 }
 
-// WeightedSum returns the scalar Σ cᵢ·xᵢ of scalars.
+// WeightedSum returns the scalar Σ cᵢ·xᵢ of at most 6 scalars, in their order.
 func (t *Tape) WeightedSum(c []float32, x ...Tensor) Tensor {
 	clearAll(x...)
 	r := weightedSumRecord{n: len(x), y: t.New(1, 1)}
@@ -129,6 +130,7 @@ func (r *weightedSumRecord) backward(*Tape) {
 	}
 }
 
+// addConstant adds c to every element of x.
 func addConstant(x []float32, c float32) {
 	if c == 0 {
 		return

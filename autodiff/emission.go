@@ -7,10 +7,12 @@ import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
 const halfLog2Pi = 0.91893853320467274178
 
-// GaussianNLL returns the scalar −Σ log N(x; mean, sd²) over the values seen.
+// GaussianNLL returns the scalar −Σ log N(x; mean, sd²) over the values seen, in nats; sd is a standard deviation.
+// x is a constant, mean and sd have gradients.
 func (t *Tape) GaussianNLL(x, mean, sd, seen Tensor) Tensor {
 	sameShape("GaussianNLL", x, mean, sd)
 	mark := t.values.mark()
+	// log sd + ½((x − mean)/sd)² + ½·log 2π, value by value.
 	terms := t.values.alloc(len(x.Value))
 	kernel.Log(terms, sd.Value)
 	for i, v := range x.Value {
@@ -41,12 +43,13 @@ func (r *gaussianNLLRecord) backward(*Tape) {
 	}
 }
 
-// BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen. In its VJP
-// a difference σ(l) − x below 2⁻⁶⁴ is 0.
+// BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen, in
+// nats. x is a constant of values from 0 to 1. In its VJP a difference σ(l) − x below 2⁻⁶⁴ is 0.
 func (t *Tape) BernoulliNLL(x, logits, seen Tensor) Tensor {
 	shapeCheck(x.Rows == logits.Rows && x.Cols == logits.Cols, "BernoulliNLL", x, logits)
 	mark := t.values.mark()
 	terms, product := t.values.alloc(len(x.Value)), t.values.alloc(pass)
+	// The loss is formed in passes that stay in the cache; an image has many values.
 	for i := 0; i < len(terms); i += pass {
 		j := min(i+pass, len(terms))
 		kernel.Softplus(terms[i:j], logits.Value[i:j])
@@ -67,6 +70,7 @@ type bernoulliNLLRecord struct{ x, logits, seen, y Tensor }
 func (r *bernoulliNLLRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
+	// The first VJP that reaches the logits writes their gradient in place of adding to it.
 	scratch, write := t.values.alloc(pass), r.logits.claim()
 	for i := 0; i < len(r.x.Value); i += pass {
 		j := min(i+pass, len(r.x.Value))
@@ -102,6 +106,7 @@ func dropMissing(terms []float32, seen Tensor, first int) {
 	}
 }
 
+// missing reports whether value i was not seen.
 func missing(seen Tensor, i int) bool { return seen.Cols > 0 && seen.Value[i] == 0 }
 
 // sumSeen is the sum of the terms of x that were seen; it overwrites the others.
@@ -113,7 +118,8 @@ func sumSeen(terms []float32, x, seen Tensor) float32 {
 	return kernel.Sum(terms)
 }
 
-// HideRows returns x with zeros in the rows that were not seen; seen is [rows,1].
+// HideRows returns x with zeros in the rows that were not seen; seen is [rows,1]. x may hold anything there, also
+// a NaN.
 func (t *Tape) HideRows(x, seen Tensor) Tensor {
 	shapeCheck(seen.Rows == x.Rows && seen.Cols == 1, "HideRows", x, seen)
 	y := t.New(x.Rows, x.Cols)

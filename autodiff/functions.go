@@ -58,7 +58,7 @@ func (r *squareRecord) backward(*Tape) {
 	}
 }
 
-// Exp returns y = eˣ.
+// Exp returns y = eˣ, element by element.
 func (t *Tape) Exp(x Tensor) Tensor {
 	y := t.result(x.Rows, x.Cols, x)
 	kernel.Exp(y.Value, x.Value)
@@ -75,7 +75,7 @@ func (r *expRecord) backward(*Tape) {
 	}
 }
 
-// Log returns y = ln x; ln 0 is −∞, and NaN below.
+// Log returns y = ln x, element by element; ln 0 is −∞, and NaN below.
 func (t *Tape) Log(x Tensor) Tensor {
 	y := t.result(x.Rows, x.Cols, x)
 	kernel.Log(y.Value, x.Value)
@@ -92,7 +92,7 @@ func (r *logRecord) backward(*Tape) {
 	}
 }
 
-// Tanh returns y = tanh x.
+// Tanh returns y = tanh x, element by element.
 func (t *Tape) Tanh(x Tensor) Tensor {
 	y := t.result(x.Rows, x.Cols, x)
 	kernel.Tanh(y.Value, x.Value)

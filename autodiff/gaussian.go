@@ -6,7 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Draw writes the reparameterised draw y = mean + √variance⊙ε (Kingma & Welling 2014).
+// Draw writes the reparameterised draw y = mean + √variance⊙ε (Kingma & Welling 2014). The noise ε is a constant
+// of the shape of y; mean and variance have gradients.
 func (t *Tape) Draw(y, mean, variance, noise Tensor) {
 	sameShape("Draw", y, mean, variance, noise)
 	for i, v := range variance.Value {
@@ -25,8 +26,9 @@ func (r *drawRecord) backward(*Tape) {
 	}
 }
 
-// Fusion is the product of two diagonal Gaussians and a draw from it, the posterior of a state
-// given its transition (mean m₁, variance v₁) and its measurement (m₂, v₂).
+// Fusion is the product of two diagonal Gaussians and a draw from it, the posterior of a state given its
+// transition (mean m₁, variance v₁) and its measurement (m₂, v₂). All tensors but Seen have one shape; all but the
+// noise and Seen have gradients.
 type Fusion struct {
 	Draw, Mean, Variance Tensor // outputs
 	M1, V1, M2, V2       Tensor
@@ -75,6 +77,7 @@ func (r *fuseRecord) backward(*Tape) {
 	}
 }
 
+// element is the VJP of one element; without a measurement m̄₁ += m̄ and v̄₁ += v̄.
 func (r *fuseRecord) element(i int, seen bool) {
 	mean, variance, dDraw := r.Mean.Value[i], r.Variance.Value[i], r.Draw.Grad[i]
 	dm := r.Mean.Grad[i] + dDraw
@@ -99,6 +102,7 @@ func (r *fuseRecord) element(i int, seen bool) {
 func (t *Tape) GaussianKL(mq, vq, mp, vp Tensor) Tensor {
 	sameShape("GaussianKL", mq, vq, mp, vp)
 	mark := t.values.mark()
+	// logP becomes the terms of the sum.
 	logQ, logP := t.values.alloc(len(mq.Value)), t.values.alloc(len(mq.Value))
 	kernel.Log(logQ, vq.Value)
 	kernel.Log(logP, vp.Value)
@@ -132,7 +136,8 @@ func (r *gaussianKLRecord) backward(*Tape) {
 	}
 }
 
-// StandardKL returns the scalar Σ KL[N(m, v) ‖ N(0, 1)] = Σ ½(v + m² − 1 − log v).
+// StandardKL returns the scalar Σ KL[N(m, v) ‖ N(0, 1)] = Σ ½(v + m² − 1 − log v) over all elements; v are
+// variances.
 func (t *Tape) StandardKL(mean, variance Tensor) Tensor {
 	sameShape("StandardKL", mean, variance)
 	mark := t.values.mark()

@@ -22,9 +22,9 @@ type GradCheck struct {
 	Tolerance float64 // allowed |difference| relative to the root-sum-square of gradient times direction
 }
 
-// Run returns an error that names the first direction v in which (f(x+hv) − f(x−hv))/2h and ⟨∇f, v⟩
-// differ at every step h by more than the tolerance times √Σ(∇fᵢvᵢ)², the size that a sum of so many
-// terms has. The elements of the directions are drawn from normal, standard normals.
+// Run returns an error that names the first direction v in which (f(x+hv) − f(x−hv))/2h and ⟨∇f, v⟩ differ at
+// every step h by more than the tolerance times √Σ(∇fᵢvᵢ)², the size that a sum of so many terms has. The elements
+// of the directions are drawn from normal, standard normals. It evaluates Loss twice for every step that is tried.
 func (c GradCheck) Run(normal func() float64) error {
 	at := append([]float32(nil), c.Values...)
 	defer copy(c.Values, at)
@@ -44,6 +44,7 @@ func (c GradCheck) Run(normal func() float64) error {
 	return nil
 }
 
+// compare takes the steps in their order and is content with the first that agrees.
 func (c GradCheck) compare(at []float32, direction []float64, want, size float64) error {
 	move := func(h float64) float64 {
 		for i := range at {

@@ -15,7 +15,7 @@ const (
 	ReLU
 )
 
-// Linear returns y = act(x·W + b) for every row of x. b may be nil.
+// Linear returns y = act(x·W + b) for every row of x: x is [n, in], W [in, out], y [n, out]. b may be nil.
 func (t *Tape) Linear(x Tensor, w, b *Weight, act Activation) Tensor {
 	y := t.Activation(x.Rows, w.Cols)
 	t.StepLinear(y, x, w, b, act, x.Rows).Step(0)
@@ -34,8 +34,8 @@ type StepLinear struct {
 	block int
 }
 
-// StepLinear puts a layer y = act(x·W + b) on the tape with blocks of the given number of rows.
-// b may be nil.
+// StepLinear puts a layer y = act(x·W + b) on the tape with blocks of the given number of rows. x and y are the
+// tensors of all steps, [steps·block, in] and [steps·block, out]; nothing is computed yet. b may be nil.
 func (t *Tape) StepLinear(y, x Tensor, w, b *Weight, act Activation, block int) StepLinear {
 	if x.Rows != y.Rows || x.Cols != w.Rows || y.Cols != w.Cols {
 		panic(fmt.Sprintf("autodiff: Linear: %d×%d · %s %d×%d into %d×%d", x.Rows, x.Cols, w.Name, w.Rows, w.Cols, y.Rows,
@@ -45,7 +45,8 @@ func (t *Tape) StepLinear(y, x Tensor, w, b *Weight, act Activation, block int) 
 	return StepLinear{tape: t, y: y, x: x, w: w, b: b, act: act, block: block}
 }
 
-// Step computes block i: y_i = act(x_i·W + b).
+// Step computes block i: y_i = act(x_i·W + b). Block i of x must have been written; the last block may have fewer
+// rows.
 func (l StepLinear) Step(i int) {
 	x, y := l.x.Block(i, l.block), l.y.Block(i, l.block)
 	e := kernel.Epilogue{ReLU: l.act == ReLU}
@@ -87,7 +88,8 @@ func (r *linearGroupRecord) backward(t *Tape) {
 	}
 }
 
-// accumulateBias adds Σ_rows ȳ to the gradient of b.
+// accumulateBias adds Σ_rows ȳ to the gradient of b, whose first VJP begins it with zeros. A frozen bias gets
+// none.
 func accumulateBias(t *Tape, b *Weight, dy kernel.Matrix) {
 	if t.frozen[b.index] {
 		return
@@ -100,8 +102,9 @@ func accumulateBias(t *Tape, b *Weight, dy kernel.Matrix) {
 	kernel.AddSumColumns(db, dy)
 }
 
-// accumulateWeight adds [x₁ x₂ …]ᵀ·ȳ to the gradient of w; each part has the rows of w that its columns are multiplied
-// by.
+// accumulateWeight adds [x₁ x₂ …]ᵀ·ȳ to the gradient of w; each part has the rows of w that its columns are
+// multiplied by. The first product writes the gradient, for all parts; from then on it counts as formed. A frozen
+// weight gets none.
 func accumulateWeight(t *Tape, w *Weight, y Tensor, parts ...Tensor) {
 	if t.frozen[w.index] {
 		return
@@ -124,8 +127,8 @@ func accumulatePart(t *Tape, w *Weight, row int, x, dy kernel.Matrix) {
 	t.multiplyTransA(kernel.Dense(dw, x.Cols, w.Cols), x, dy, kernel.Epilogue{Accumulate: t.formed[w.index]})
 }
 
-// AddReLU sets y = relu(y + a), the end of a residual block. It works in place: the VJP of what wrote y must not need
-// the values it wrote, as that of a linear layer without activation does not.
+// AddReLU sets y = relu(y + a), the end of a residual block. It works in place: the VJP of what wrote y must not
+// need the values it wrote, as that of a linear layer without activation does not. y and a are different tensors.
 func (t *Tape) AddReLU(y, a Tensor) {
 	shapeCheck(y.Rows == a.Rows && y.Cols == a.Cols, "AddReLU", y, a)
 	for i := 0; i < len(y.Value); i += pass {

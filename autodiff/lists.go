@@ -1,6 +1,8 @@
 package autodiff
 
-// lists is the table of contents of the package: the records of every operation.
+// lists is the table of contents of the package: the records of every operation. Each operation has a list of its own,
+// so that its records lie side by side and are reused from one recording to the next without an allocation; the tape
+// holds pointers into them in the order of recording.
 type lists struct {
 	stepLinear    list[stepLinearRecord]
 	linearGroup   list[linearGroupRecord]

@@ -26,6 +26,8 @@ func (t *Tape) BackwardLSTM(x, u Tensor, w LSTMWeights, block int) Tensor {
 	return t.lstm(x, u, w, block, false)
 }
 
+// lstm is the layer over all steps: the products with the inputs are one product for all steps, the recurrence
+// then adds those with the state before, step by step.
 func (t *Tape) lstm(x, u Tensor, w LSTMWeights, block int, forward bool) Tensor {
 	r := t.beginLSTM(x, u, w, block, forward, LSTMState{})
 	top, bottom := w.Input.forward.Rows(0, x.Cols), w.Input.forward.Rows(x.Cols, w.Input.Rows)
@@ -40,7 +42,8 @@ func (t *Tape) lstm(x, u Tensor, w LSTMWeights, block int, forward bool) Tensor 
 	return r.h.Slice(r.first(), r.first()+x.Rows)
 }
 
-// beginLSTM lays out the memory of a layer and its state before the first step.
+// beginLSTM lays out the memory of a layer and its state before the first step: zeros, or from. It panics if
+// shapes do not fit, and if u is no constant.
 func (t *Tape) beginLSTM(x, u Tensor, w LSTMWeights, block int, forward bool, from LSTMState) lstmRecord {
 	units, steps := w.Recurrent.Rows, x.Rows/block
 	shapeCheck(x.Cols+u.Cols == w.Input.Rows && x.Rows == steps*block, "LSTM", x,
@@ -106,6 +109,8 @@ func (r *lstmRecord) first() int {
 	return 0
 }
 
+// advance is the i-th step of the recurrence: it adds h₋·U to the gates of its step, which hold x·W + b, and
+// computes the new state.
 func (r *lstmRecord) advance(t *Tape, i int) {
 	s := r.step(i)
 	from, to := r.states(s)
@@ -125,8 +130,12 @@ func (r *lstmRecord) advance(t *Tape, i int) {
 func (r *lstmRecord) backward(t *Tape) {
 	mark := t.values.mark()
 	defer t.values.release(mark)
+	// Steps go against the recurrence. After a step, gates.Grad has the gradients of its pre-activations, which
+	// are all that inputs and weights need.
 	r.h.settle()
 	units := r.h.Cols
+	// dc is the gradient of the cell state that a step has computed; the kernel turns it into that of the state
+	// before.
 	dc := t.values.alloc(r.block * units)
 	clear(dc)
 	for i := r.steps - 1; i >= 0; i-- {
@@ -141,6 +150,7 @@ func (r *lstmRecord) backward(t *Tape) {
 		}
 	}
 	if r.x.Grad != nil {
+		// The columns of Wᵀ for x come first; u is a constant.
 		columns := r.w.Input.backward.Columns(r.x.Cols)
 		t.multiply(r.x.grads(), r.gates.grads(), &columns, kernel.Epilogue{Accumulate: !r.x.claim()})
 	}
@@ -171,9 +181,9 @@ type LSTMSteps struct {
 // beginning.
 type LSTMState struct{ H, Cell Tensor }
 
-// StepLSTM is ForwardLSTM one step at a time: the inputs of all steps are a tensor, Step reads a block of it and writes
-// that of H. The state from which it starts is a constant. The weight gradients are formed once over all steps, as in
-// StepLinear.
+// StepLSTM is ForwardLSTM one step at a time: the inputs of all steps are a tensor [steps·block, inputs], Step
+// reads a block of it and writes that of H. The state from which it starts is a constant; the zero LSTMState is
+// one of zeros. The weight gradients are formed once over all steps, as in StepLinear.
 func (t *Tape) StepLSTM(x Tensor, w LSTMWeights, block int, from LSTMState) LSTMSteps {
 	l := LSTMSteps{tape: t, layer: t.beginLSTM(x, Tensor{}, w, block, true, from)}
 	l.H = l.layer.h.Slice(block, block+x.Rows)
@@ -185,7 +195,7 @@ func (t *Tape) StepLSTM(x Tensor, w LSTMWeights, block int, from LSTMState) LSTM
 	return l
 }
 
-// Step computes block i of H. Steps follow each other.
+// Step computes block i of H. Steps follow each other from 0.
 func (l LSTMSteps) Step(i int) {
 	r := &l.layer
 	x, gates := r.x.Block(i, r.block), r.gates.Block(i, r.block)

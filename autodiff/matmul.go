@@ -27,6 +27,7 @@ func (t *Tape) BatchMulTransA(x, y Tensor, k int) Tensor { return t.batchProduct
 // BatchMulTransB returns X·Yᵀ for the n×k matrix X in each row of x and the m×k matrix Y in that of y.
 func (t *Tape) BatchMulTransB(x, y Tensor, k int) Tensor { return t.batchProduct(transB, x, y, k) }
 
+// batchProduct is a product for every row, as one of matrices that stand one below the other.
 func (t *Tape) batchProduct(f form, x, y Tensor, k int) Tensor {
 	shapeCheck(x.Rows == y.Rows && k > 0 && x.Cols%k == 0 && y.Cols%k == 0, "BatchMul", x, y)
 	n, m := x.Cols/k, y.Cols/k
@@ -55,6 +56,7 @@ const (
 
 // product multiplies count matrices, one below the other, of xRows and yRows rows each.
 func (t *Tape) product(f form, x, y Tensor, count, xRows, yRows int) Tensor {
+	// n × m is the shape of each result.
 	n, m, fits := xRows, y.Cols, x.Cols == yRows
 	switch f {
 	case transA:
@@ -72,6 +74,7 @@ func (t *Tape) product(f form, x, y Tensor, count, xRows, yRows int) Tensor {
 	return z
 }
 
+// multiplyForm is C = A·B, Aᵀ·B or A·Bᵀ.
 func (t *Tape) multiplyForm(f form, c, a, b kernel.Matrix, e kernel.Epilogue) {
 	switch f {
 	case plain:

@@ -23,7 +23,8 @@ type MixtureArgs struct {
 	Block         int  // rows per step
 }
 
-// Mixture puts the transition on the tape.
+// Mixture puts the transition on the tape; Step then computes it. The outer products of all steps stay on the tape
+// for the weight gradients: rows·M·(nz + nu) numbers.
 func (t *Tape) Mixture(a MixtureArgs) Mixture {
 	m := a.Weights.Cols
 	shapeCheck(a.A.Rows == m*a.Z.Cols && a.A.Cols == a.Y.Cols, "Mixture", a.Z, a.Y)
@@ -82,6 +83,7 @@ func (r *mixMeanRecord) backward(t *Tape) {
 	if r.args.Residual {
 		kernel.Add(r.z.Grad, r.y.Grad)
 	}
+	// Gradients of the weights are formed by the group, over all steps.
 	outer := t.scratch(r.y.Rows, r.args.A.Rows)
 	t.multiply(outer.values(), r.y.grads(), &r.args.A.backward, kernel.Epilogue{})
 	outerVJP(outer, r.w, r.z)
@@ -92,7 +94,9 @@ func (r *mixMeanRecord) backward(t *Tape) {
 	}
 }
 
-// outerVJP adds the gradients of w and x, given that of their outer product.
+// outerVJP adds the gradients of w and x, given that of their outer product: w̄ᵢ += ⟨Oᵢ, x⟩ and x̄ += Σᵢ wᵢ·Oᵢ. x
+// may be a constant. A dot product is one chain over ascending j, whether four of them run side by side or one
+// alone.
 func outerVJP(outer, w, x Tensor) {
 	n := x.Cols
 	for row := range w.Rows {
@@ -155,11 +159,13 @@ type VarianceMixture struct {
 	r    mixVarianceGroupRecord
 }
 
-// VarianceMixture puts the mixing of all steps on the tape; block i of y and w belongs to step i.
+// VarianceMixture puts the mixing of all steps on the tape; block i of y [rows, nz] and w [rows, M] belongs to
+// step i. V is transposed once for the VJPs of all steps.
 func (t *Tape) VarianceMixture(y, w, v Tensor, floor float32, block int) VarianceMixture {
 	shapeCheck(w.Cols == v.Rows && y.Cols == v.Cols && y.Rows == w.Rows, "VarianceMixture", w, v)
 	clearAll(y, w, v)
 	r := mixVarianceGroupRecord{y: y, w: w, v: v, floor: floor, block: block}
+	// The VJPs of all steps multiply by Vᵀ, which is made once.
 	if t.recording() {
 		r.transposed = t.scratch(v.Cols, v.Rows)
 		for i := range v.Rows {

@@ -5,8 +5,8 @@ import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 // A group is k consecutive rows, at least 2. Its pairs are a row r and each row s ≠ r of its group: k − 1 pairs for
 // every row, in ascending order of r and then of s, so that pairs of n rows are n·(k − 1) rows.
 
-// PairTanh writes y_rs = tanh(own_r + other_s) for all pairs: the first layer of a network that sees both rows, whose
-// products with its weights are formed once for each row.
+// PairTanh writes y_rs = tanh(own_r + other_s) for all pairs: the first layer of a network that sees both rows,
+// whose products with its weights are formed once for each row. own and other are [n, cols], y is [n·(k−1), cols].
 func (t *Tape) PairTanh(y, own, other Tensor, k int) {
 	checkPairs("PairTanh", y, own, k)
 	sameShape("PairTanh", own, other)
@@ -28,6 +28,7 @@ type pairTanhRecord struct {
 
 // With d_rs = ȳ_rs ⊙ (1 − tanh²):  own̄_r += Σ_s d_rs;  other̄_s += Σ_r d_rs
 func (r *pairTanhRecord) backward(*Tape) {
+	// Each row is in k−1 pairs as itself and in k−1 as the other one.
 	eachPair(r.own.Rows, r.k, func(pair, row, s int) {
 		y := r.y.row(pair)
 		for j, g := range r.y.gradRow(pair) {
@@ -42,7 +43,8 @@ func (r *pairTanhRecord) backward(*Tape) {
 	})
 }
 
-// PairSums adds to each row of y what its pairs say: y_r += share·Σ_s x_rs.
+// PairSums adds to each row of y what its pairs say: y_r += share·Σ_s x_rs, in ascending order of s. y is [n,
+// cols], x is [n·(k−1), cols]. What y held before stays in the sum, and its gradient is that of the sum.
 func (t *Tape) PairSums(y, x Tensor, k int, share float32) {
 	checkPairs("PairSums", x, y, k)
 	clearAll(y, x)

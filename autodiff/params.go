@@ -7,10 +7,11 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Params is all parameters of a model in one flat buffer, with named views into it. Optimiser,
-// checkpoint and wire see only the buffer; the order of declaration is the layout.
+// Params is all parameters of a model in one flat buffer, with named views into it. Optimiser, checkpoint and wire
+// see only the buffer; the order of declaration is the layout. All weights are declared before the first tape is
+// made. Tapes of several goroutines may share Params as long as nobody changes Values or packs.
 type Params struct {
-	Values  []float32
+	Values  []float32 // all weights, one after another; after a change of it Pack
 	weights []*Weight
 }
 
@@ -19,7 +20,7 @@ type Params struct {
 type Weight struct {
 	Name       string
 	Rows, Cols int
-	Offset     int
+	Offset     int // of its first value in the flat buffer
 
 	params            *Params
 	index             int  // in the order of declaration
@@ -57,6 +58,7 @@ func (p *Params) Vector(name string, n int) *Weight { return p.declare(name, 1, 
 // so that it is never packed.
 func (p *Params) Table(name string, rows, cols int) *Weight { return p.declare(name, rows, cols) }
 
+// declare appends a weight of zeros to the buffer. It panics if the name is taken.
 func (p *Params) declare(name string, rows, cols int) *Weight {
 	for _, w := range p.weights {
 		if w.Name == name {
@@ -72,7 +74,7 @@ func (p *Params) declare(name string, rows, cols int) *Weight {
 // Len is the number of parameters.
 func (p *Params) Len() int { return len(p.Values) }
 
-// Layout lists the weights in the order of the buffer.
+// Layout lists the weights in the order of the buffer. The shape of a weight with one row is that of a vector.
 func (p *Params) Layout() []Named {
 	layout := make([]Named, len(p.weights))
 	for i, w := range p.weights {
@@ -85,7 +87,8 @@ func (p *Params) Layout() []Named {
 	return layout
 }
 
-// Load copies new values and packs every matrix once for all tapes. No tape may be in use.
+// Load copies new values and packs every matrix once for all tapes. No tape may be in use. The error says that the
+// number of values is another than the model's.
 func (p *Params) Load(values []float32) error {
 	if err := p.Set(values); err != nil {
 		return err
@@ -125,7 +128,8 @@ type Source interface{ Float64() float64 }
 // NormalSource yields standard normal random numbers; rng.Stream is one.
 type NormalSource interface{ Normal() float64 }
 
-// InitUniform draws U(−bound, bound).
+// InitUniform draws U(−bound, bound), value by value. After it, or any other Init, the parameters have to be
+// packed.
 func (w *Weight) InitUniform(src Source, bound float64) {
 	for i := range w.Values() {
 		w.Values()[i] = float32(bound * (2*src.Float64() - 1))

@@ -25,6 +25,7 @@ func (t *Tape) PreviewSwitch(p SwitchPreview) {
 	clearAll(p.From, p.Moves, p.Variance)
 	r := previewSwitchRecord{p, t.scratch(p.Mean.Rows, m*n)}
 	mark := t.values.mark()
+	// logs holds Q + v, then its logarithm.
 	logs := t.scratch(p.Mean.Rows, m*n)
 	for row := range p.Mean.Rows {
 		for k := range m * n {
@@ -38,6 +39,7 @@ func (t *Tape) PreviewSwitch(p SwitchPreview) {
 		if !p.measured(row) {
 			continue
 		}
+		// log w(j) + log N(m; μ(j), Q(j) + v) up to a constant that all systems have, then the softmax.
 		w := p.Weights.row(row)
 		for j := range w {
 			var sum float32
@@ -54,6 +56,7 @@ func (t *Tape) PreviewSwitch(p SwitchPreview) {
 	record(t, &t.lists.previewSwitch, r)
 }
 
+// measured reports whether a row has a measurement.
 func (p *SwitchPreview) measured(row int) bool { return p.Seen.Cols == 0 || p.Seen.Value[row] != 0 }
 
 // error is m − μ(j) in one dimension.
@@ -92,6 +95,7 @@ func (r *previewSwitchRecord) backward(*Tape) {
 	}
 }
 
+// systemVJP adds what the density of one system owes its mean and variance, given s̄(j).
 func (r *previewSwitchRecord) systemVJP(row, j int, ds float32) {
 	n := r.Mean.Cols
 	dm, dv, dmove, dq := r.Mean.gradRow(row), r.Spread.gradRow(row), r.Moves.gradRow(row)[j*n:], r.Variance.gradRow(j)

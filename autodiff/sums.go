@@ -2,7 +2,7 @@ package autodiff
 
 import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
-// Sum returns the scalar Σ x over all elements, in the lanes of kernel.Sum.
+// Sum returns the scalar Σ x over all elements, in the lanes of kernel.Sum; of no elements it is 0.
 func (t *Tape) Sum(x Tensor) Tensor {
 	y := t.result(1, 1, x)
 	y.Value[0] = kernel.Sum(x.Value)

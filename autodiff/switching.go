@@ -20,6 +20,9 @@ type SwitchPrediction struct {
 // PredictSwitch computes the probability of every system at the next step, and its logarithm:
 //
 //	w(j) = Σᵢ b(i)·p(j|i);  p(j|i) = softmaxⱼ(L(i,j) + g(j)), or softmaxⱼ(L(i,j) + g(i,j))
+//
+// It keeps two numbers for each pair of systems and row for its VJP. The belief may be a constant, as at a first
+// step.
 func (t *Tape) PredictSwitch(p SwitchPrediction) {
 	n, m := p.LogBelief.Rows, p.LogBelief.Cols
 	p.check("PredictSwitch")
@@ -49,7 +52,8 @@ func (p *SwitchPrediction) check(op string) {
 }
 
 // weighSources turns the logarithm of the joint probability of i before j, in row n·M+j, into the probability of i
-// given j. The weights are the sums over i.
+// given j. The weights are the sums over i. The largest term of every sum is taken out before the exponentials, so
+// beliefs may be as small as float32 can say in logarithms.
 func (t *Tape) weighSources(from Tensor, p SwitchPrediction) {
 	mark := t.values.mark()
 	largest := t.values.alloc(from.Rows)
@@ -144,6 +148,8 @@ func (r *predictSwitchRecord) rowVJP(row, i int, v []float32) {
 		dg = dg[i*m:][:m]
 	}
 	dl := r.Transition.gradRow(i)
+	// d is the gradient of the logit of j: what its probability gets, less what the softmax takes from all of row
+	// i.
 	for j, p := range r.next.row(row*m + i) {
 		d := float32(from[j*m+i]*v[j]) - float32(p*total)
 		dg[j] += d
@@ -209,6 +215,8 @@ type SwitchEvidence struct {
 // WeighSwitch is the density of a state under a mixture of systems, and what the state says of the system:
 //
 //	ℓ = log Σⱼ w(j)·N(z; μ(j), Q(j)),  μ(j) = from + move(j);  b(j) = w(j)·N(z; μ(j), Q(j))/exp ℓ
+//
+// Q are diagonal variances that all rows share.
 func (t *Tape) WeighSwitch(e SwitchEvidence) {
 	m, n := e.LogWeights.Cols, e.Z.Cols
 	sameShape("WeighSwitch", e.LogBelief, e.LogWeights)
@@ -217,6 +225,7 @@ func (t *Tape) WeighSwitch(e SwitchEvidence) {
 	r := weighSwitchRecord{SwitchEvidence: e, precision: t.scratch(m, n), belief: t.scratch(e.Z.Rows, m)}
 	mark := t.values.mark()
 	constant, logs, largest := t.values.alloc(m), t.values.alloc(m*n), t.values.alloc(e.Z.Rows)
+	// constant(j) = ½·n·log 2π + ½·Σ log Q(j), the same for all rows.
 	kernel.Log(logs, e.Variance.Value)
 	for j := range m {
 		sum := float32(halfLog2Pi * float64(n))
@@ -233,6 +242,7 @@ func (t *Tape) WeighSwitch(e SwitchEvidence) {
 			most = max(most, s[j])
 		}
 		for j := range s {
+			// The largest term is taken out before the exponentials, and put back into ℓ.
 			r.belief.row(row)[j] = s[j] - most
 		}
 		largest[row] = most
@@ -306,6 +316,7 @@ func (r *weighSwitchRecord) backward(*Tape) {
 	}
 }
 
+// systemVJP adds what the density of one system owes its mean and variance, given s̄(j).
 func (r *weighSwitchRecord) systemVJP(row, j int, ds float32) {
 	n := r.Z.Cols
 	move, dm := r.Moves.row(row)[j*n:][:n], r.Moves.gradRow(row)[j*n:][:n]

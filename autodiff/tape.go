@@ -7,30 +7,37 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Tape is a Wengert list: the operations of one forward pass in order, with what their VJPs need.
-// It serves one goroutine. Use: Reset or Record, record operations, Backward, read Gradient.
+// Tape is a Wengert list: the operations of one forward pass in order, with what their VJPs need. It serves one
+// goroutine. Use: Reset or Record, record operations, Backward, read Gradient.
+//
+// Tensors, records and scratch memory live until the next Reset, which hands their memory to the next recording.
+// Several tapes may use the same parameters at a time.
 type Tape struct {
 	// Gradient is the gradient of the loss in the layout of the parameters; nil if the tape does not record.
 	Gradient []float32
 
-	params  *Params
-	own     []float32 // the buffer that NewTape made
+	params *Params
+	own    []float32 // the buffer that NewTape made
+	// Of this recording: all operations in their order, and the activations whose gradients VJPs define.
 	records []vjp
 	fresh   []freshness
 	formed  []bool // by weight: whether its gradient is defined; if not, the first product of a VJP writes it
 	frozen  []bool // by weight: whether it is a constant
-	used    []recordList
-	values  arena
-	grads   arena
-	work    kernel.Workspace
-	turned  kernel.Packed // the right side of a product, transposed
-	flops   float64
-	lists   lists
-	custom  map[reflect.Type]recordList // by the type of the record
-	fault   error                       // of the first operation that had no result
+	// used are the lists that hold the records; only they have to be emptied. values and grads are the memory of
+	// tensors.
+	used   []recordList
+	values arena
+	grads  arena
+	work   kernel.Workspace
+	turned kernel.Packed // the right side of a product, transposed
+	flops  float64
+	lists  lists
+	custom map[reflect.Type]recordList // by the type of the record
+	fault  error                       // of the first operation that had no result
 }
 
-// vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs.
+// vjp adds the vector-Jacobian product of a recorded operation to the gradients of its inputs. It runs once, when
+// those of its outputs are complete.
 type vjp interface{ backward(t *Tape) }
 
 // NewTape returns a tape that records for differentiation, with a gradient of its own.
@@ -63,7 +70,8 @@ func (t *Tape) Evaluate() {
 	t.Gradient = nil
 }
 
-// Reset forgets the recording and reclaims all tensors; the memory is kept for the next one.
+// Reset forgets the recording and reclaims all tensors; the memory is kept for the next one. Gradient stays what
+// it was: the tape records on if it did, and if not it goes on evaluating.
 func (t *Tape) Reset() {
 	for _, l := range t.used {
 		l.reset()
@@ -83,7 +91,9 @@ func (t *Tape) Reset() {
 // Bytes is the memory that the tape holds for tensors.
 func (t *Tape) Bytes() int { return 4 * (t.values.size() + t.grads.size() + len(t.own)) }
 
-// Backward sets Gradient to the gradient of the scalar loss.
+// Backward sets Gradient to the gradient of the scalar loss: it overwrites all of it. It runs the VJPs in the
+// reverse order of recording, once for each recording. VJPs that work in place leave the gradients of intermediate
+// tensors changed. It panics if the tape does not record, or the loss is a constant or no scalar.
 func (t *Tape) Backward(loss Tensor) {
 	if !t.recording() || loss.Grad == nil {
 		panic("autodiff: Backward: the tape does not record or the loss is a constant")
@@ -91,6 +101,8 @@ func (t *Tape) Backward(loss Tensor) {
 	if loss.Rows != 1 || loss.Cols != 1 {
 		panic(fmt.Sprintf("autodiff: Backward: loss is %d×%d, not a scalar", loss.Rows, loss.Cols))
 	}
+	// Weights that are used element by element add to their gradients, so these begin at zero. The first product
+	// of a packed weight writes its gradient instead.
 	for i, w := range t.params.weights {
 		if t.formed[i] {
 			clear(t.gradient(w))
@@ -101,6 +113,7 @@ func (t *Tape) Backward(loss Tensor) {
 	for i := len(t.records) - 1; i >= 0; i-- {
 		t.records[i].backward(t)
 	}
+	// A weight that no VJP has reached has the gradient zero.
 	for i, w := range t.params.weights {
 		if !t.formed[i] {
 			clear(t.gradient(w))
@@ -148,9 +161,11 @@ func (t *Tape) multiplyTransB(c, a, b kernel.Matrix, e kernel.Epilogue) {
 	t.multiply(c, a, &t.turned, e)
 }
 
+// recording reports whether operations are kept for Backward.
 func (t *Tape) recording() bool { return t.Gradient != nil }
 
-// New returns a tensor with undefined values, for operations that write into a given destination.
+// New returns a tensor [rows, cols] with undefined values, for operations that write into a given destination. On
+// a tape that records its gradient is zero.
 func (t *Tape) New(rows, cols int) Tensor {
 	x := t.scratch(rows, cols)
 	if t.recording() {
@@ -166,12 +181,13 @@ func (t *Tape) result(rows, cols int, x ...Tensor) Tensor {
 	return t.New(rows, cols)
 }
 
-// Constant wraps data that is not differentiated; the tape does not copy it.
+// Constant wraps data that is not differentiated; the tape does not copy it, so it must stay as it is until
+// Backward has returned. data may be longer than rows·cols.
 func (t *Tape) Constant(data []float32, rows, cols int) Tensor {
 	return Tensor{Rows: rows, Cols: cols, Value: data[:rows*cols]}
 }
 
-// NewConstant returns a constant with undefined values in the tape's memory.
+// NewConstant returns a constant [rows, cols] with undefined values in the tape's memory.
 func (t *Tape) NewConstant(rows, cols int) Tensor { return t.scratch(rows, cols) }
 
 // Freeze makes weights constants until the Reset: their gradients are zero, and those of all else are what they would
@@ -195,6 +211,7 @@ func (t *Tape) Param(w *Weight) Tensor {
 // gradient is the part of Gradient that belongs to w.
 func (t *Tape) gradient(w *Weight) []float32 { return t.Gradient[w.Offset : w.Offset+w.Size()] }
 
+// scratch returns a tensor without a gradient. Between mark and release of the arena it is taken back by release.
 func (t *Tape) scratch(rows, cols int) Tensor {
 	return Tensor{Rows: rows, Cols: cols, Value: t.values.alloc(rows * cols)}
 }
@@ -226,6 +243,11 @@ func record[R any, P interface {
 }
 
 // arena hands out float32 buffers and takes them all back at once.
+//
+// Invariants: buffers that were handed out and not taken back never overlap, and a block never moves or shrinks
+// before reset. Every buffer begins at a multiple of 16 values of its block. After a recording that took several
+// blocks, reset leaves one that is as large as all that was in use at a time, so later recordings of the same size
+// allocate nothing.
 type arena struct {
 	blocks     [][]float32
 	free       []float32
@@ -233,11 +255,14 @@ type arena struct {
 	used, most int // values that are handed out, and were at most since the last reset
 }
 
+// arenaBlock is the least number of values of a block: 256 KiB.
 const arenaBlock = 1 << 16
 
-// alloc returns n floats with undefined contents, aligned for the widest vectors.
+// alloc returns n floats with undefined contents, aligned for the widest vectors. When the present block is full,
+// the next is at least as large as all before it together; what was left of the full one is not used until reset.
 func (a *arena) alloc(n int) []float32 {
 	const align = 16
+	// A block begins at an aligned address, so a buffer at a multiple of 16 values does, too.
 	padded := (n + align - 1) / align * align
 	if padded > len(a.free) {
 		block := make([]float32, max(padded, arenaBlock, a.total))
@@ -265,7 +290,8 @@ func (a *arena) reset() {
 	a.used, a.most = 0, 0
 }
 
-// mark remembers what is free; release gives back everything that was allocated since.
+// mark remembers what is free; release gives back everything that was allocated since. Marks nest: the last one is
+// released first.
 func (a *arena) mark() arenaMark { return arenaMark{a.free, len(a.blocks), a.used} }
 
 func (a *arena) release(m arenaMark) {
@@ -280,4 +306,5 @@ type arenaMark struct {
 	used   int
 }
 
+// size is the number of values of all blocks.
 func (a *arena) size() int { return a.total }

@@ -29,7 +29,8 @@ func (x Tensor) Slice(lo, hi int) Tensor {
 	return y
 }
 
-// Reshape returns the same elements, row by row, as rows of another length: values and gradients are shared with x.
+// Reshape returns the same elements, row by row, as rows of another length: values and gradients are shared with
+// x. The gradient of an activation becomes defined, since its rows are no longer those of the view.
 func (x Tensor) Reshape(rows, cols int) Tensor {
 	shapeCheck(rows*cols == x.Rows*x.Cols, "Reshape", x, Tensor{Rows: rows, Cols: cols})
 	clearAll(x)
@@ -51,6 +52,7 @@ func sameShape(op string, x Tensor, others ...Tensor) {
 	}
 }
 
+// shapeCheck panics with the name of the operation and two shapes unless ok: a programmer's error.
 func shapeCheck(ok bool, op string, x, y Tensor) {
 	if !ok {
 		panic(fmt.Sprintf("autodiff: %s: shapes %d×%d and %d×%d do not fit", op, x.Rows, x.Cols, y.Rows, y.Cols))

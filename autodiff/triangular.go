@@ -26,7 +26,7 @@ func factor(a []float32, n int) (pivot int, ok bool) {
 	return 0, true
 }
 
-// lowerSolve replaces the n×m matrix b by L⁻¹·b.
+// lowerSolve replaces the n×m matrix b by L⁻¹·b, row by row from the first: bᵢ = (bᵢ − Σ_{k<i} L(i,k)·bₖ)/L(i,i).
 func lowerSolve(b, l []float32, n, m int) {
 	for i := range n {
 		bi := b[i*m:][:m]
@@ -37,7 +37,8 @@ func lowerSolve(b, l []float32, n, m int) {
 	}
 }
 
-// upperSolve replaces the n×m matrix b by L⁻ᵀ·b.
+// upperSolve replaces the n×m matrix b by L⁻ᵀ·b, row by row from the last: bᵢ = (bᵢ − Σ_{k>i} L(k,i)·bₖ)/L(i,i).
+// It reads the lower triangle of L.
 func upperSolve(b, l []float32, n, m int) {
 	for i := n - 1; i >= 0; i-- {
 		bi := b[i*m:][:m]
@@ -59,6 +60,7 @@ func addScaled(dst []float32, a float32, x []float32) {
 	}
 }
 
+// divideBy is x /= d, correctly rounded.
 func divideBy(x []float32, d float32) {
 	for i := range x {
 		x[i] /= d
@@ -93,6 +95,7 @@ func subtractLower(dst, w []float32, n int) {
 	}
 }
 
+// transpose sets dst = srcᵀ; the two n×n matrices do not overlap.
 func transpose(dst, src []float32, n int) {
 	for i := range n {
 		for j := range n {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// shorten makes the queue in which connections wait until they are accepted n long.
+// shorten makes the queue in which connections wait until they are accepted n long. A longer queue would let many who
+// knock keep others waiting for all of them.
 func shorten(l net.Listener, n int) error {
 	raw, err := l.(syscall.Conn).SyscallConn()
 	if err != nil {

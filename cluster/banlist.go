@@ -34,7 +34,8 @@ const maxFile = 16 << 20
 // anew.
 const interval = time.Second
 
-// Load reads the banned keys of a folder of runs.
+// Load reads the banned keys of a folder of runs. A file that is missing holds none; one that cannot be read is an
+// error, so that nobody is let in by mistake.
 func Load(dir string) ([]wire.Ban, error) {
 	path := filepath.Join(dir, file)
 	data, err := disk.ReadFile(path, maxFile)
@@ -52,7 +53,7 @@ func Load(dir string) ([]wire.Ban, error) {
 	return list, nil
 }
 
-// Save replaces the banned keys of a folder of runs.
+// Save replaces the banned keys of a folder of runs. A crash leaves the old file or the new one.
 func Save(dir string, list []wire.Ban) error {
 	data, err := json.MarshalIndent(append([]wire.Ban{}, list...), "", "  ")
 	if err == nil {
@@ -71,7 +72,7 @@ func Save(dir string, list []wire.Ban) error {
 }
 
 // CheckKey returns the name of a key that somebody has typed: a longer text that begins with it will do, as the whole
-// public part.
+// public part. The error is ErrKey.
 func CheckKey(text string) (string, error) {
 	key := wire.KeyName(strings.TrimSpace(text))
 	if _, tail, ok := strings.Cut(text, "@"); ok {
@@ -86,7 +87,7 @@ func CheckKey(text string) (string, error) {
 	return key, nil
 }
 
-// AddBan returns a list with a key more, and whether it was not in it before.
+// AddBan returns a list with a key more, and whether it was not in it before. The list that was given is not changed.
 func AddBan(list []wire.Ban, key, reason string, now time.Time) ([]wire.Ban, bool) {
 	if slices.ContainsFunc(list, func(b wire.Ban) bool { return b.Key == key }) {
 		return list, false
@@ -94,32 +95,33 @@ func AddBan(list []wire.Ban, key, reason string, now time.Time) ([]wire.Ban, boo
 	return append(slices.Clone(list), wire.Ban{Key: key, Since: now.UTC().Truncate(time.Second), Reason: reason}), true
 }
 
-// RemoveBan returns a list without a key, and whether it was in it.
+// RemoveBan returns a list without a key, and whether it was in it. The list that was given is not changed.
 func RemoveBan(list []wire.Ban, key string) ([]wire.Ban, bool) {
 	rest := slices.DeleteFunc(slices.Clone(list), func(b wire.Ban) bool { return b.Key == key })
 	return rest, len(rest) < len(list)
 }
 
-// BanList has the banned keys, and keeps gate, file and brokers alike.
+// BanList has the banned keys, and keeps gate, file and brokers alike. Several goroutines may use it.
 type BanList struct {
 	Gate *wire.Gate
 	dir  string
 	bus  wire.Bus
 	log  hclog.Logger
 
-	mu     sync.Mutex // guards the fields below, and changes of list and file
-	saved  []wire.Ban // in the file, and told in the log
-	stamp  stamp      // of the file when it was last read or written
-	warned map[string]bool
+	mu     sync.Mutex      // guards the fields below, and changes of list and file
+	saved  []wire.Ban      // in the file, and told in the log
+	stamp  stamp           // of the file when it was last read or written
+	warned map[string]bool // keys of which it was logged that their messages are dropped
 }
 
-// stamp tells versions of a file apart.
+// stamp tells versions of a file apart. The zero stamp is that of a missing file.
 type stamp struct {
 	time time.Time
 	size int64
 }
 
-// NewBanList reads the banned keys of a folder and makes a gate, for a process that connects with that bus.
+// NewBanList reads the banned keys of a folder and makes a gate, for a process that connects with that bus. It starts
+// nothing: see Run.
 func NewBanList(dir string, bus wire.Bus, log hclog.Logger) (*BanList, error) {
 	list, err := Load(dir)
 	if err != nil {
@@ -135,7 +137,7 @@ func NewBanList(dir string, bus wire.Bus, log hclog.Logger) (*BanList, error) {
 	return k, nil
 }
 
-// Run keeps all alike until ctx ends.
+// Run keeps all alike until ctx ends. Brokers are told every second, as one of them may have been started since.
 func (k *BanList) Run(ctx context.Context) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -153,7 +155,8 @@ func (k *BanList) Run(ctx context.Context) {
 	}
 }
 
-// Ban bans a key until Unban. It reports whether it was not banned before.
+// Ban bans a key until Unban. It reports whether it was not banned before. An error says that the file could not be
+// written; the ban holds in this process.
 func (k *BanList) Ban(key, reason string) (bool, error) {
 	return k.change(func(list []wire.Ban) ([]wire.Ban, bool) { return AddBan(list, key, reason, time.Now()) })
 }
@@ -163,6 +166,7 @@ func (k *BanList) Unban(key string) (bool, error) {
 	return k.change(func(list []wire.Ban) ([]wire.Ban, bool) { return RemoveBan(list, key) })
 }
 
+// change applies a change to the gate, the file and the brokers, one at a time.
 func (k *BanList) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) {
 	k.mu.Lock()
 	list, changed := how(k.Gate.Bans())
@@ -175,7 +179,7 @@ func (k *BanList) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) 
 	return changed, err
 }
 
-// keep logs what the gate has found, and saves it.
+// keep logs what the gate has found, and saves it. A key is warned of once.
 func (k *BanList) keep() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -199,7 +203,7 @@ func Sum(o wire.Offender) string {
 	return strings.Join(parts, ", ")
 }
 
-// save writes the gate's list if it differs from the file's, and logs the difference.
+// save writes the gate's list if it differs from the file's, and logs the difference. The lock is held.
 func (k *BanList) save() error {
 	list := k.Gate.Bans()
 	for _, b := range list {
@@ -218,15 +222,18 @@ func (k *BanList) save() error {
 		return nil
 	}
 	err := Save(k.dir, list)
+	// Even after an error: the gate has the list, and the log has said so.
 	k.saved, k.stamp = list, k.look()
 	return err
 }
 
-// reread takes over what somebody has written into the file.
+// reread takes over what somebody has written into the file. So a ban can be lifted by hand. A file that cannot be
+// read changes nothing.
 func (k *BanList) reread() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.look()
+	// It is read only when its time or size has changed.
 	if now == k.stamp {
 		return
 	}
@@ -242,6 +249,7 @@ func (k *BanList) reread() {
 	}
 }
 
+// look returns the stamp of the file as it is.
 func (k *BanList) look() stamp {
 	info, err := os.Stat(filepath.Join(k.dir, file))
 	if err != nil {
@@ -250,7 +258,8 @@ func (k *BanList) look() stamp {
 	return stamp{info.ModTime(), info.Size()}
 }
 
-// tell tells brokers of ours which keys to let in no more. Other brokers have nobody who listens.
+// tell tells brokers of ours which keys to let in no more. Other brokers have nobody who listens. A message that is
+// lost is followed by the next.
 func (k *BanList) tell() {
 	if k.bus.Key() == wire.NoKey {
 		return

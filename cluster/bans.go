@@ -17,9 +17,9 @@ import (
 // coordinators alone may publish, with a key of its own that is good for nothing else and leaves no memory of this
 // process.
 type enforcer struct {
-	broker *Broker
+	broker *Broker // set by listen
 	pair   nkeys.KeyPair
-	conn   *nats.Conn
+	conn   *nats.Conn // within the process
 	log    hclog.Logger
 	own    *server.NkeyUser // of the enforcer itself
 
@@ -29,7 +29,7 @@ type enforcer struct {
 	cuts    int // how often routes were closed since the server is to have none; 0: it may have some
 }
 
-// newEnforcer adds the enforcer's key to the users of a server that is to be started.
+// newEnforcer adds the enforcer's key to the users of a server that is to be started. The key may publish nothing.
 func newEnforcer(options *server.Options, subject string, log hclog.Logger) (*enforcer, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -66,7 +66,8 @@ func (b *enforcer) listen(broker *Broker, subject string) error {
 	return nil
 }
 
-// hear takes a list of banned keys over: those who have them are disconnected.
+// hear takes a list of banned keys over: those who have them are disconnected. A list that cannot be applied is tried
+// again when it comes the next time.
 func (b *enforcer) hear(data []byte) {
 	var names []string
 	if err := json.Unmarshal(data, &names); err != nil {
@@ -79,6 +80,7 @@ func (b *enforcer) hear(data []byte) {
 	if slices.Equal(names, b.banned) {
 		return
 	}
+	// Connections are named in the log while they are still there.
 	b.name(among(names))
 	if err := b.apply(names); err != nil {
 		b.log.Error("banned keys are still let in", "error", err)
@@ -87,25 +89,27 @@ func (b *enforcer) hear(data []byte) {
 	b.banned = names
 }
 
-// among reports for a key whether it begins like one of those named.
+// among reports for a key whether it begins like one of those named. An empty name is that of nobody.
 func among(names []string) func(public string) bool {
 	return func(public string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return name != "" && strings.HasPrefix(public, name) })
 	}
 }
 
-// apply lets the server take in all users but those with the keys named, and no routes while it is cut off.
+// apply lets the server take in all users but those with the keys named, and no routes while it is cut off. The lock
+// is held.
 func (b *enforcer) apply(names []string) error {
 	banned := among(names)
 	options := b.options.Clone()
 	options.Nkeys = slices.DeleteFunc(options.Nkeys, func(u *server.NkeyUser) bool { return banned(u.Nkey) })
+	// The pin of a key that nobody has lets no route come to be.
 	if b.cuts > 0 {
 		options.Cluster.TLSPinnedCerts = nobody(b.cuts)
 	}
 	return b.broker.server.ReloadOptions(options)
 }
 
-// load takes other users over; who is banned stays so.
+// load takes other users over; who is banned stays so. An error leaves everything as it was.
 func (b *enforcer) load(options *server.Options) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,4 +138,5 @@ func (b *enforcer) name(banned func(public string) bool) {
 	}
 }
 
+// close ends the connection over which lists come. What is banned stays so.
 func (b *enforcer) close() { b.conn.Close() }

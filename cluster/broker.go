@@ -44,7 +44,7 @@ type Config struct {
 type Broker struct {
 	server   *server.Server
 	log      hclog.Logger
-	listen   bool
+	listen   bool      // it has a port
 	url      string    // where others connect
 	guard    *guard    // nil: the server listens itself
 	enforcer *enforcer // nil: nobody is banned
@@ -53,7 +53,7 @@ type Broker struct {
 	reloads  sync.WaitGroup
 }
 
-// Start runs a server and waits until it accepts connections.
+// Start runs a server and waits until it accepts connections. It returns ErrStart or ErrKeys if that fails.
 func Start(cfg Config) (*Broker, error) {
 	options, err := cfg.options()
 	if err != nil {
@@ -68,6 +68,7 @@ func Start(cfg Config) (*Broker, error) {
 	}
 	nameServer(options)
 	b := &Broker{listen: cfg.Listen != "", log: cfg.Log, ended: make(chan struct{})}
+	// Without keys everybody is NoKey, whom no ban can name.
 	if cfg.Auth != "" && cfg.Bans != "" {
 		if b.enforcer, err = newEnforcer(options, cfg.Bans, cfg.Log); err != nil {
 			return nil, err
@@ -86,13 +87,13 @@ func Start(cfg Config) (*Broker, error) {
 	return b, nil
 }
 
-// behindGuard lets a server listen for the guard alone.
+// behindGuard lets a server listen for the guard alone. No other machine can so claim an address that is not its own.
 func behindGuard(options *server.Options) {
 	options.Host, options.Port, options.ProxyProtocol, options.Cluster.NoAdvertise = "127.0.0.1", server.RANDOM_PORT, true,
 		true
 }
 
-// start runs the server, behind a guard if there is one.
+// start runs the server, behind a guard if there is one. It waits for the server, up to startTimeout.
 func (b *Broker) start(options *server.Options, cfg Config, front net.Listener) error {
 	s, err := server.NewServer(options)
 	if err != nil {
@@ -120,6 +121,7 @@ func (b *Broker) start(options *server.Options, cfg Config, front net.Listener) 
 	if b.enforcer == nil {
 		return nil
 	}
+	// A broker that does not hear of bans is none: it would let in whom it should not.
 	if err := b.enforcer.listen(b, cfg.Bans); err != nil {
 		b.enforcer = nil
 		b.Shutdown()
@@ -128,7 +130,7 @@ func (b *Broker) start(options *server.Options, cfg Config, front net.Listener) 
 	return nil
 }
 
-// await waits until the server accepts connections, or returns the reason why it does not.
+// await waits until the server accepts connections, or returns the reason why it does not. Empty: it does.
 func await(ready func(time.Duration) bool, log *adapter, timeout time.Duration) string {
 	for deadline := time.Now().Add(timeout); !ready(100 * time.Millisecond); {
 		if last := log.lastError(); last != "" {
@@ -166,7 +168,7 @@ func (b *Broker) InProcessConn() (net.Conn, error) {
 }
 
 // Retire announces the end of the server to its clients, disconnects them one by one, and returns when the server has
-// ended.
+// ended. That takes about the time of retirement.
 func (b *Broker) Retire() {
 	b.stopReloads()
 	if b.guard != nil {
@@ -189,7 +191,7 @@ func (b *Broker) Shutdown() {
 	}
 }
 
-// stopReloads ends what follows the files.
+// stopReloads ends what follows the files. It may be called more than once.
 func (b *Broker) stopReloads() {
 	b.end.Do(func() { close(b.ended) })
 	b.reloads.Wait()

@@ -36,7 +36,7 @@ const (
 	refusedBefore = 10
 )
 
-// Embedded is a broker in the same process.
+// Embedded is a broker in the same process. A Broker is one.
 type Embedded interface {
 	InProcessConn() (net.Conn, error)
 }
@@ -62,7 +62,7 @@ type BusConfig struct {
 }
 
 // Bus is a connection to a broker. A lost connection is restored for ever; meanwhile Publish fails at once, so that
-// nothing stale is sent later.
+// nothing stale is sent later. Several goroutines may use it.
 type Bus struct {
 	conn     atomic.Pointer[nats.Conn]
 	log      hclog.Logger
@@ -110,6 +110,7 @@ func Connect(cfg BusConfig) (*Bus, error) {
 		nats.ClosedHandler(b.ended),
 		nats.ErrorHandler(b.failed),
 	)
+	// Three ways: to the own server while it is part of the cluster, to it alone, or over the network.
 	own, _ := cfg.Server.(Member)
 	var dialer *ownDialer
 	switch {
@@ -137,7 +138,7 @@ func Connect(cfg BusConfig) (*Bus, error) {
 func (b *Bus) Conn() *nats.Conn { return b.conn.Load() }
 
 // delay is how long to wait before the next attempt to connect, and looks why the last one failed, which the client
-// does not tell before the first connection.
+// does not tell before the first connection. It is called by the client between two rounds of attempts.
 func (b *Bus) delay(attempts int) time.Duration {
 	wait, later, patient := retryWait, patientRetry, patientAfter
 	if conn := b.conn.Load(); conn != nil {
@@ -155,6 +156,7 @@ func (b *Bus) delay(attempts int) time.Duration {
 	return wait + wait*time.Duration(jitter[0])/512
 }
 
+// disconnected hears that the connection was lost; it is being restored.
 func (b *Bus) disconnected(conn *nats.Conn, err error) {
 	if !conn.IsClosed() {
 		b.log.Warn("connection to the broker lost", "error", err)
@@ -185,7 +187,7 @@ func (b *Bus) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	b.log.Warn("broker", "subject", subject, "error", err)
 }
 
-// MaxPayload implements wire.Bus.
+// MaxPayload implements wire.Bus. Before the first connection it is what a server has that says nothing else.
 func (b *Bus) MaxPayload() int {
 	if n := b.Conn().MaxPayload(); n > 0 {
 		return int(n)
@@ -193,7 +195,7 @@ func (b *Bus) MaxPayload() int {
 	return defaultPayload
 }
 
-// Publish implements wire.Bus.
+// Publish implements wire.Bus. The data are copied, and sent soon.
 func (b *Bus) Publish(subject string, data []byte) error {
 	err := b.Conn().Publish(subject, data)
 	if errors.Is(err, nats.ErrMaxPayload) {
@@ -218,16 +220,19 @@ func (b *Bus) Hear(subject string, handle func(key string, data []byte)) (wire.S
 	return b.subscribe(wire.By(subject, wire.AnyKey), func(m *nats.Msg) { handle(m.Subject[len(subject)+1:], m.Data) })
 }
 
+// subscribe lets handle be called on a goroutine of the subscription.
 func (b *Bus) subscribe(subject string, handle nats.MsgHandler) (wire.Subscription, error) {
 	done := make(chan struct{})
 	sub, err := b.Conn().Subscribe(subject, handle)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}
+	// It is called when the last handler has returned: Unsubscribe waits for that.
 	sub.SetClosedHandler(func(string) { close(done) })
 	if err := sub.SetPendingLimits(-1, pendingBytes); err != nil {
 		return nil, fmt.Errorf("subscribe: %w", errors.Join(err, sub.Unsubscribe()))
 	}
+	// What others send from now on is to be heard.
 	if b.Conn().IsConnected() {
 		if err := b.Conn().FlushTimeout(flushTimeout); err != nil {
 			b.log.Debug("subscription not confirmed", "subject", subject, "error", err)
@@ -236,7 +241,7 @@ func (b *Bus) subscribe(subject string, handle nats.MsgHandler) (wire.Subscripti
 	return &subscription{sub, done}, nil
 }
 
-// Close sends what is on its way and closes the connection.
+// Close sends what is on its way and closes the connection. It may be called more than once.
 func (b *Bus) Close() {
 	if !b.closed.Swap(true) {
 		close(b.end)
@@ -250,12 +255,13 @@ func (b *Bus) Close() {
 	b.Conn().Close()
 }
 
+// subscription is one at the broker. done is closed when no handler runs any more.
 type subscription struct {
 	sub  *nats.Subscription
 	done chan struct{}
 }
 
-// Unsubscribe implements wire.Subscription.
+// Unsubscribe implements wire.Subscription. One that ended with its connection is no error.
 func (s *subscription) Unsubscribe() error {
 	err := s.sub.Unsubscribe()
 	if err != nil && !errors.Is(err, nats.ErrConnectionClosed) && !errors.Is(err, nats.ErrBadSubscription) {

@@ -17,7 +17,8 @@ import (
 // ErrCredentials is returned by Connect for a key or certificate file that cannot be used.
 var ErrCredentials = errors.New("broker: credentials cannot be used")
 
-// credentials are the options of a connection that proves who it is, or wants the broker to.
+// credentials are the options of a connection that proves who it is, or wants the broker to. It sets the identity of
+// the bus.
 func (b *Bus) credentials(cfg BusConfig) ([]nats.Option, error) {
 	var options []nats.Option
 	if cfg.NKeyFile != "" {
@@ -44,7 +45,8 @@ func (b *Bus) credentials(cfg BusConfig) ([]nats.Option, error) {
 	return options, nil
 }
 
-// sign answers the broker's challenge. The key is read each time, so that it is in memory no longer than needed.
+// sign answers the broker's challenge. The key is read each time, so that it is in memory no longer than needed. The
+// connection has named its key before, so another one in the file cannot sign for it.
 func (b *Bus) sign(cfg BusConfig, nonce []byte) ([]byte, error) {
 	file := cfg.NKeyFile
 	pair, err := readSeed(file)
@@ -61,7 +63,7 @@ func (b *Bus) sign(cfg BusConfig, nonce []byte) ([]byte, error) {
 	return pair.Sign(nonce)
 }
 
-// readSeed reads the seed of a user's nkey. What the file holds is in no error.
+// readSeed reads the seed of a user's nkey. What the file holds is in no error. The caller wipes the pair.
 func readSeed(file string) (nkeys.KeyPair, error) {
 	data, err := readFile(file)
 	if err != nil {
@@ -78,6 +80,7 @@ func readSeed(file string) (nkeys.KeyPair, error) {
 	return pair, nil
 }
 
+// readRoots reads the certificates of authorities, in PEM. The error is ErrCredentials.
 func readRoots(file string) (*x509.CertPool, error) {
 	data, err := readFile(file)
 	if err != nil {
@@ -94,6 +97,8 @@ func readRoots(file string) (*x509.CertPool, error) {
 	return roots, nil
 }
 
+// readFile reads a file. The error is ErrCredentials; if the file may not be read, it says which user is to be
+// allowed to.
 func readFile(file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrPermission) {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Member is a server in the same process that belongs to a cluster.
+// Member is a server in the same process that belongs to a cluster. A Broker of a cluster is one.
 type Member interface {
 	Embedded
 	Running() bool
@@ -26,7 +26,7 @@ const (
 )
 
 // ownDialer connects within the process while the own server runs and reaches others, and over the network otherwise.
-// The client asks it for one connection at a time.
+// The client asks it for one connection at a time. inside is read by the goroutine that watches.
 type ownDialer struct {
 	own    Member
 	secure bool // the client insists on TLS
@@ -37,7 +37,7 @@ type ownDialer struct {
 	inside atomic.Bool // the last connection does not leave the process
 }
 
-// Dial implements nats.CustomDialer.
+// Dial implements nats.CustomDialer. An address that does not answer within five seconds is an error.
 func (d *ownDialer) Dial(network, address string) (net.Conn, error) {
 	d.inside.Store(false)
 	if d.await() {
@@ -55,7 +55,7 @@ func (d *ownDialer) Dial(network, address string) (net.Conn, error) {
 // SkipTLSHandshake lets the client send nothing encrypted to its own process.
 func (d *ownDialer) SkipTLSHandshake() bool { return d.inside.Load() }
 
-// await waits a little until the own server reaches others, and reports whether it does.
+// await waits a little until the own server reaches others, and reports whether it does. It waits joinWait at most.
 func (d *ownDialer) await() bool {
 	for deadline := time.Now().Add(min(joinWait, d.settled)); d.own.Running() && time.Now().Before(deadline); {
 		if d.own.Joined() > 0 {
@@ -71,7 +71,8 @@ func (d *ownDialer) await() bool {
 }
 
 // claimingTLS is a connection within the process whose first line, INFO with an object of JSON, says that TLS can be
-// had. A client that insists on TLS asks for that before it asks the dialer to skip it.
+// had. A client that insists on TLS asks for that before it asks the dialer to skip it. Nothing is encrypted: it does
+// not leave the process.
 type claimingTLS struct {
 	net.Conn
 	once  sync.Once
@@ -99,7 +100,7 @@ func (c *claimingTLS) Read(p []byte) (int, error) {
 }
 
 // watch moves the connection to other servers when the own one reaches none of them any more, and back when it does,
-// until the bus is closed.
+// until the bus is closed. A move costs a moment without connection, so it waits until the state has lasted.
 func (b *Bus) watch(d *ownDialer, ended <-chan struct{}) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -110,6 +111,7 @@ func (b *Bus) watch(d *ownDialer, ended <-chan struct{}) {
 			return
 		case <-ticker.C:
 		}
+		// Whether the connection belongs to the own server; a state that changes back counts from the beginning.
 		fit := d.own.Running() && d.own.Joined() > 0
 		if fit == d.inside.Load() || !b.Conn().IsConnected() {
 			since = time.Now()

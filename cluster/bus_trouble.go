@@ -14,15 +14,16 @@ import (
 // maxTold bounds how many different troubles are remembered, and so told.
 const maxTold = 256
 
-// troubles remembers what was told: each is told once per connection or attempt to make one.
+// troubles remembers what was told: each is told once per connection or attempt to make one. Goroutines of the client
+// and of its user share it.
 type troubles struct {
 	mu     sync.Mutex
-	last   string // why there is no connection
-	seen   map[string]bool
-	denied map[string]bool
+	last   string          // why there is no connection
+	seen   map[string]bool // troubles with the connection that were told; nil: none
+	denied map[string]bool // what the broker has refused to this key; nil: nothing
 }
 
-// first notes that something is to be told and reports whether it was not before.
+// first notes that something is to be told and reports whether it was not before. told is one of the maps of t.
 func (t *troubles) first(told *map[string]bool, what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -36,7 +37,7 @@ func (t *troubles) first(told *map[string]bool, what string) bool {
 	return true
 }
 
-// over forgets the troubles of a connection that was restored.
+// over forgets the troubles of a connection that was restored. If they come again they are told again.
 func (t *troubles) over() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +92,8 @@ func (b *Bus) unreached(err error) {
 	}
 }
 
-// diagnose says what is wrong and what can be done about it: nothing but to wait if the broker is away.
+// diagnose says what is wrong and what can be done about it: nothing but to wait if the broker is away. remedy is
+// empty then.
 func (b *Bus) diagnose(err error) (what, remedy string) {
 	var authority x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -139,7 +141,7 @@ func (b *Bus) refused(err error) {
 	}
 }
 
-// redacted is a list of addresses without the secrets that they may hold.
+// redacted is a list of addresses without the secrets that they may hold. It is for logs and errors.
 func redacted(urls string) string {
 	list := strings.Split(urls, ",")
 	for i, text := range list {

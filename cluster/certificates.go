@@ -27,7 +27,7 @@ const (
 // alwaysHosts are names that every certificate of a broker has: this machine, and the service in a compose file.
 func alwaysHosts() []string { return []string{"localhost", "127.0.0.1", "nats"} }
 
-// canonical is the form of a host's name in certificates.
+// canonical is the form of a host's name in certificates. ErrHost: it cannot be one.
 func canonical(host string) (string, error) {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.String(), nil
@@ -43,8 +43,10 @@ func canonical(host string) (string, error) {
 	return strings.ToLower(host), nil
 }
 
+// letters are those, and the digits, that a label of a host's name may have beside hyphens.
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
+// newPrivateKey draws an ECDSA key on P-256, in PKCS #8 and PEM.
 func newPrivateKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -57,6 +59,7 @@ func newPrivateKey() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
+// parsePrivateKey reads what newPrivateKey makes. The error, ErrDamaged, holds nothing of the file.
 func parsePrivateKey(file string, data []byte) (*ecdsa.PrivateKey, error) {
 	block, _ := pem.Decode(data)
 	if block == nil {
@@ -70,6 +73,7 @@ func parsePrivateKey(file string, data []byte) (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
+// parseCertificate reads the first certificate of a file in PEM. The error is ErrDamaged.
 func parseCertificate(file string, data []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(data)
 	if block == nil {
@@ -102,7 +106,7 @@ func newCA(key *ecdsa.PrivateKey, now time.Time) ([]byte, error) {
 	return issue(template, template, &key.PublicKey, key)
 }
 
-// newServer makes the certificate of a broker with the given names.
+// newServer makes the certificate of a broker with the given names. now is when it begins, but for early.
 func newServer(hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate, key *ecdsa.PrivateKey,
 	now time.Time,
 ) ([]byte, error) {
@@ -129,7 +133,7 @@ func PinOf(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// issueFor signs a certificate of a server with the given names.
+// issueFor signs a certificate of a server with the given names. It does not outlive the authority's.
 func issueFor(name string, usage []x509.ExtKeyUsage, hosts []string, public *ecdsa.PublicKey, ca *x509.Certificate,
 	key *ecdsa.PrivateKey, now time.Time,
 ) ([]byte, error) {
@@ -148,6 +152,7 @@ func issueFor(name string, usage []x509.ExtKeyUsage, hosts []string, public *ecd
 	return issue(template, ca, public, key)
 }
 
+// earliest is the earlier of two times.
 func earliest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
@@ -165,6 +170,7 @@ func hostsOf(c *x509.Certificate) []string {
 }
 
 // checkServer returns an error unless a certificate belongs to a key and an authority. It does not check the time.
+// The error is ErrDamaged.
 func checkServer(file, keyFile string, server, ca *x509.Certificate, key *ecdsa.PrivateKey) error {
 	if !key.PublicKey.Equal(server.PublicKey) {
 		return fmt.Errorf("%w: %s is not for the key in %s", ErrDamaged, file, keyFile)

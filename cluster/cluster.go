@@ -32,10 +32,11 @@ type Cluster struct {
 	Name string
 	// Listen is the "host:port" at which routes are taken; port 0 takes a free one. Empty: the server is alone.
 	Listen string
-	// Seeds are addresses of routes of other servers, as "nats-route://host:port" or "host:port". They are tried for ever.
+	// Seeds are addresses of routes of other servers, as "nats-route://host:port" or "host:port". They are tried for
+	// ever.
 	Seeds []string
-	// Certificate, Key and CA are PEM files. With keys they are needed: routes use TLS, and both ends must have the key of
-	// this certificate. Without, whoever reaches the address can join.
+	// Certificate, Key and CA are PEM files. With keys they are needed: routes use TLS, and both ends must have the
+	// key of this certificate. Without, whoever reaches the address can join.
 	Certificate, Key, CA string
 	// Expect is the name that the certificate of another server must have.
 	Expect string
@@ -50,7 +51,8 @@ const (
 	implicitRetries = 3
 )
 
-// SeedURL returns the address of a server's routes with its scheme.
+// SeedURL returns the address of a server's routes with its scheme. ErrSeed: it is none. What may be a password is
+// not repeated.
 func SeedURL(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "://") {
@@ -60,6 +62,7 @@ func SeedURL(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: it is no URL", ErrSeed) // the error may repeat a password
 	}
+	// Each mistake has its own words, as people type these addresses.
 	switch port, portErr := strconv.Atoi(u.Port()); {
 	case u.User != nil:
 		return "", fmt.Errorf("%w: it has a user or a password in it; servers prove themselves by a certificate", ErrSeed)
@@ -78,7 +81,8 @@ func SeedURL(text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// use translates a cluster into options of a server. Its name, which no other server may have, is added by the caller.
+// use translates a cluster into options of a server. Its name, which no other server may have, is added by the
+// caller. Without Listen nothing is changed.
 func (c *Cluster) use(options *server.Options) error {
 	if c.Listen == "" {
 		if len(c.Seeds) > 0 {
@@ -119,6 +123,7 @@ func (c *Cluster) use(options *server.Options) error {
 }
 
 // tls is what both ends of a route do: show the certificate, and accept one for the same key by the same authority.
+// The pin is compared beside the chain of the certificate: an authority alone lets nobody in.
 func (c *Cluster) tls() (config *tls.Config, pin string, err error) {
 	pair, err := tls.LoadX509KeyPair(c.Certificate, c.Key)
 	if err != nil {
@@ -166,7 +171,7 @@ func (b *Broker) Routes() string {
 	return ""
 }
 
-// Joined is the number of other servers that are reached.
+// Joined is the number of other servers that are reached. 0 as well if the server does not say.
 func (b *Broker) Joined() int {
 	list, err := b.server.Routez(nil)
 	if err != nil {
@@ -185,7 +190,7 @@ func (b *Broker) Running() bool { return b.server.Running() }
 // joinedEvery is the time between two looks at the routes.
 const joinedEvery = time.Second
 
-// Follow tells the log how many other servers are reached, whenever that changes, until ctx ends.
+// Follow tells the log how many other servers are reached, whenever that changes, until ctx ends. It blocks.
 func (b *Broker) Follow(ctx context.Context) {
 	ticker := time.NewTicker(joinedEvery)
 	defer ticker.Stop()

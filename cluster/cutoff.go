@@ -12,7 +12,7 @@ var ErrOpen = errors.New("broker: only a server with a certificate of routes can
 
 // CutOff closes the routes to all other servers and takes none, or lets them come again. It is for the injection of
 // faults: to the others it looks like a link that is gone. Clients stay. A route that is just being made may last a
-// second longer.
+// second longer. Off means to be cut off.
 func (b *Broker) CutOff(off bool) error {
 	if b.enforcer == nil { // without keys
 		return ErrOpen
@@ -53,6 +53,7 @@ func (b *enforcer) cutOff(off bool) error {
 	return err
 }
 
+// isCutOff reports whether the server is to have no routes.
 func (b *enforcer) isCutOff() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

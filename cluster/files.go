@@ -32,10 +32,11 @@ type File struct {
 // folder reads and writes the files of a folder of keys, and records what it did.
 type folder struct {
 	path     string
-	readable bool // containers of another user may read the secrets
-	files    []File
+	readable bool   // containers of another user may read the secrets
+	files    []File // in the order in which they were looked at
 }
 
+// join is the path of a file.
 func (f *folder) join(name string) string { return filepath.Join(f.path, name) }
 
 // mode is the permissions of a file. Only the machine that makes certificates needs the authority's key.
@@ -52,8 +53,8 @@ func secret(name string) bool {
 	return extension == ".nk" || extension == ".key" || name == PageToken
 }
 
-// keep returns the content of a file, and makes the file with create if it is missing. If two processes make it at the
-// same time, one of them wins, and both use the winner's file.
+// keep returns the content of a file, and makes the file with create if it is missing. If two processes make it at
+// the same time, one of them wins, and both use the winner's file.
 func (f *folder) keep(name string, create func() ([]byte, error)) ([]byte, error) {
 	data, err := os.ReadFile(f.join(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -74,6 +75,7 @@ func (f *folder) keepOnce(name string, create func() ([]byte, error)) ([]byte, e
 	return f.keep(name, create)
 }
 
+// make makes a file that is missing. It is written whole or not at all.
 func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error) {
 	data, err := create()
 	if err != nil {
@@ -98,7 +100,8 @@ func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error
 	return data, nil
 }
 
-// derive writes a file that follows from others, unless it has the right content.
+// derive writes a file that follows from others, unless it has the right content. A reader finds the old content or
+// the new one.
 func (f *folder) derive(name string, data []byte) error {
 	old, err := os.ReadFile(f.join(name))
 	if err == nil && bytes.Equal(old, data) {
@@ -122,7 +125,8 @@ func (f *folder) derive(name string, data []byte) error {
 	return nil
 }
 
-// temporary writes data to a new file beside name.
+// temporary writes data to a new file beside name. It is synced, and has the mode that name is to have. The caller
+// renames or removes it.
 func (f *folder) temporary(name string, data []byte) (path string, err error) {
 	file, err := os.CreateTemp(f.path, "."+name+".*") // with mode 0600
 	if err != nil {

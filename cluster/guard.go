@@ -15,12 +15,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/admission"
 )
 
-// The guard takes the connections of a broker with keys, and passes them on to the server, which tells it who has shown
-// a key. Whoever has not is a stranger. The limiter decides which are taken in, and there is room for a number of
-// strangers: when it is full, the oldest stranger of the address that has most goes. Who has a key shows it within
+// The guard takes the connections of a broker with keys, and passes them on to the server, which tells it who has
+// shown a key. Whoever has not is a stranger. The limiter decides which are taken in, and there is room for a number
+// of strangers: when it is full, the oldest stranger of the address that has most goes. Who has a key shows it within
 // milliseconds, and so gets in however many others knock.
 const (
-	// maxStrangers is the number of connections without a key. All that start at the same moment are strangers at first.
+	// maxStrangers is the number of connections without a key. All that start at the same moment are strangers at
+	// first.
 	maxStrangers = 256
 	// askEvery is the least time between two questions to the server who has shown a key.
 	askEvery = 100 * time.Millisecond
@@ -28,21 +29,24 @@ const (
 	trial = handshakeTimeout + time.Second
 )
 
+// guard stands before the server. One goroutine accepts, and each connection has one that passes it on.
+//
+// Invariant: young is a part of all; a connection that is not in all is closed, or about to be.
 type guard struct {
 	listener net.Listener
-	backend  string
+	backend  string // address of the server
 	server   *server.Server
 	log      hclog.Logger
 	wait     sync.WaitGroup
 	ended    chan struct{} // closed when nobody is taken in any more
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards all below
 	closed  bool
 	limiter *limiter
 	young   []*connection // those that are watched, in the order of their arrival
 	all     map[*connection]bool
-	asked   time.Time
-	told    ration
+	asked   time.Time // when the server was last asked
+	told    ration    // lines about connections that were closed
 }
 
 // connection is a client's connection. name is how the server calls it, "address:port".
@@ -67,6 +71,7 @@ func watch(l net.Listener, backend string, s *server.Server, log hclog.Logger) *
 	return g
 }
 
+// accept takes connections in until refuse.
 func (g *guard) accept() {
 	for g.breathe() {
 		conn, err := g.listener.Accept()
@@ -86,7 +91,8 @@ func (g *guard) accept() {
 	}
 }
 
-// breathe waits until there is credit for one more; it returns false when nobody is taken in any more.
+// breathe waits until there is credit for one more; it returns false when nobody is taken in any more. While it
+// waits, connections queue at the operating system.
 func (g *guard) breathe() bool {
 	for {
 		g.mu.Lock()
@@ -109,6 +115,7 @@ func (g *guard) enter(conn net.Conn) *connection {
 	v.address = admission.Address(v.name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	// Who has shown a key meanwhile is not to count as a stranger.
 	g.greet(v.since)
 	if g.closed || !g.limiter.enter(v.since, v.address) {
 		g.tell(v.address, v.since)
@@ -123,8 +130,8 @@ func (g *guard) enter(conn net.Conn) *connection {
 	return v
 }
 
-// makeRoom closes the oldest stranger of the address that has most, if there are too many. Those from addresses where a
-// key was ever shown go last.
+// makeRoom closes the oldest stranger of the address that has most, if there are too many. Those from addresses where
+// a key was ever shown go last. The lock is held.
 func (g *guard) makeRoom(now time.Time) {
 	var strangers, unknown []*connection
 	for _, v := range g.young {
@@ -146,8 +153,8 @@ func (g *guard) makeRoom(now time.Time) {
 	g.leave(out)
 }
 
-// greet asks the server now and then who has shown a key. Those who have been watched long enough get their credit back
-// if they have, and are strangers no more.
+// greet asks the server now and then who has shown a key. Those who have been watched long enough get their credit
+// back if they have, and are strangers no more. The lock is held, also while the server is asked.
 func (g *guard) greet(now time.Time) {
 	if len(g.young) == 0 || now.Sub(g.asked) < askEvery {
 		return
@@ -177,7 +184,7 @@ func (g *guard) greet(now time.Time) {
 	})
 }
 
-// tell logs now and then that connections are closed, and whose.
+// tell logs now and then that connections are closed, and whose. Nobody who knocks can fill the log.
 func (g *guard) tell(address string, now time.Time) {
 	if g.closed {
 		return
@@ -187,7 +194,7 @@ func (g *guard) tell(address string, now time.Time) {
 	}
 }
 
-// leave closes a connection.
+// leave closes a connection. It may be closed already. The lock is held.
 func (g *guard) leave(v *connection) {
 	delete(g.all, v)
 	if i := slices.Index(g.young, v); i >= 0 {
@@ -199,7 +206,7 @@ func (g *guard) leave(v *connection) {
 	}
 }
 
-// serve passes a connection on until one side ends it.
+// serve passes a connection on until one side ends it. It returns when both directions have ended.
 func (g *guard) serve(v *connection) {
 	defer func() {
 		g.mu.Lock()
@@ -213,6 +220,7 @@ func (g *guard) serve(v *connection) {
 	}
 	g.mu.Lock()
 	v.server = inner
+	// It had to go while the server was reached.
 	if !g.all[v] {
 		inner.Close()
 	}
@@ -220,6 +228,7 @@ func (g *guard) serve(v *connection) {
 	if _, err := io.WriteString(inner, proxyHeader(v.client)); err != nil {
 		return
 	}
+	// One goroutine for each direction; the end of one closes both connections, and so ends the other.
 	back := make(chan struct{})
 	go func() {
 		defer close(back)
@@ -231,7 +240,7 @@ func (g *guard) serve(v *connection) {
 	<-back
 }
 
-// proxyHeader tells the server where a connection comes from.
+// proxyHeader tells the server where a connection comes from. It is version 1 of the PROXY protocol, a line of text.
 func proxyHeader(conn net.Conn) string {
 	from, ok := conn.RemoteAddr().(*net.TCPAddr)
 	to, okTo := conn.LocalAddr().(*net.TCPAddr)
@@ -245,7 +254,7 @@ func proxyHeader(conn net.Conn) string {
 	return fmt.Sprintf("PROXY %s %s %s %d %d\r\n", family, from.IP, to.IP, from.Port, to.Port)
 }
 
-// refuse takes no more connections.
+// refuse takes no more connections. Those that are here stay.
 func (g *guard) refuse() {
 	g.mu.Lock()
 	if !g.closed {

@@ -41,7 +41,8 @@ func filesOf(role string) []string {
 }
 
 // HandOut copies the files that a role needs from a folder of keys into a folder of its own, which it makes if it is
-// missing. It replaces files that differ: after a key was made again, handing out again brings the new key to its role.
+// missing. It replaces files that differ: after a key was made again, handing out again brings the new key to its
+// role. The error is ErrRole for an unknown role. Nothing is taken out of dir.
 func HandOut(dir, role, target string) error {
 	names := filesOf(role)
 	if !slices.Contains(Roles(), role) {
@@ -75,7 +76,8 @@ func HandOut(dir, role, target string) error {
 }
 
 // handOutKeys names the keys that workers choose from: the numbered ones, or else the one for all. In the target it
-// makes what they are locked with, and removes keys that are not handed out any more.
+// makes what they are locked with, and removes keys that are not handed out any more. A key that was revoked is so
+// taken from workers, too.
 func handOutKeys(dir string, target *folder) ([]string, error) {
 	all, err := (&folder{path: dir}).workerKeys()
 	if err != nil {
@@ -89,6 +91,7 @@ func handOutKeys(dir string, target *folder) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A key that is handed out no more must not be found in the target.
 	for _, file := range append(old, WorkerKey) {
 		if slices.Contains(keys, file) {
 			continue
@@ -98,6 +101,7 @@ func handOutKeys(dir string, target *folder) ([]string, error) {
 		}
 	}
 	for _, file := range keys {
+		// The lock has a file of its own, which stays when the key is replaced.
 		if number(file) > 0 {
 			if _, err := target.keep(strings.TrimSuffix(file, extension)+lockExtension,
 				func() ([]byte, error) { return nil, nil }); err != nil {

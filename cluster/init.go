@@ -29,7 +29,7 @@ type InitConfig struct {
 	BrokerDir   string // folder in which a NATS server finds certificate and key; empty: BrokerDir
 }
 
-// Report describes a folder of keys.
+// Report describes a folder of keys. Nothing in it is secret.
 type Report struct {
 	Files       []File
 	Hosts       []string  // in the broker's certificate
@@ -40,8 +40,9 @@ type Report struct {
 	Exposed bool
 }
 
-// Init makes the keys that are missing in a folder and returns a description of the folder. It never replaces a private
-// key or a token.
+// Init makes the keys that are missing in a folder and returns a description of the folder. It never replaces a
+// private key or a token. Processes that call it at the same time wait for each other. now is the beginning of new
+// certificates.
 func Init(cfg InitConfig, now time.Time) (*Report, error) {
 	if cfg.BrokerDir == "" {
 		cfg.BrokerDir = BrokerDir
@@ -61,6 +62,8 @@ func Init(cfg InitConfig, now time.Time) (*Report, error) {
 		return nil, err
 	}
 	defer release()
+	// Private keys first, then what follows from them: a crash in between leaves something that the next call
+	// completes.
 	f := &folder{path: cfg.Dir, readable: cfg.Readable}
 	users, err := initUsers(f, cfg.Workers, cfg.Numbered)
 	if err != nil {
@@ -81,7 +84,8 @@ func Init(cfg InitConfig, now time.Time) (*Report, error) {
 	return report, err
 }
 
-// initUsers makes the missing nkeys and returns all users, in a fixed order.
+// initUsers makes the missing nkeys and returns all users, in a fixed order. called are names of keys of workers,
+// count the number of numbered ones.
 func initUsers(f *folder, called []string, count int) ([]user, error) {
 	workers, err := f.workerKeys()
 	if err != nil {
@@ -90,6 +94,7 @@ func initUsers(f *folder, called []string, count int) ([]user, error) {
 	for n := range count {
 		workers = append(workers, numbered(n+1))
 	}
+	// One key for all is made only where no worker has a numbered one.
 	shared := !slices.ContainsFunc(workers, func(file string) bool { return number(file) > 0 })
 	for _, name := range called {
 		file, err := workerFile(name)
@@ -103,6 +108,7 @@ func initUsers(f *folder, called []string, count int) ([]user, error) {
 			return nil, err
 		}
 	}
+	// One that exists stays among the users, whatever else there is.
 	if _, err := os.Stat(f.join(WorkerKey)); shared || err == nil {
 		if _, err := f.keep(WorkerKey, newSeed); err != nil {
 			return nil, err
@@ -118,7 +124,8 @@ func newToken() ([]byte, error) {
 	return append(base64.RawURLEncoding.AppendEncode(nil, b), '\n'), nil
 }
 
-// initTLS makes the missing parts of authority and certificate. After that, the authority's key may be kept elsewhere.
+// initTLS makes the missing parts of authority and certificate. After that, the authority's key may be kept
+// elsewhere. The report learns of hosts and dates.
 func initTLS(f *folder, cfg InitConfig, now time.Time, report *Report) error {
 	ca, caKey, err := initCA(f, now)
 	if err != nil {
@@ -190,7 +197,8 @@ func initRoute(f *folder, cfg InitConfig, ca *x509.Certificate, caKey *ecdsa.Pri
 	return f.derive(RoutesConfig, clusterConf(cfg.BrokerDir, PinOf(certificate)))
 }
 
-// initCA makes the authority if it is missing. The returned key is nil if it is kept elsewhere.
+// initCA makes the authority if it is missing. The returned key is nil if it is kept elsewhere. Of an authority whose
+// certificate is there, no new key is ever made: nobody would trust it.
 func initCA(f *folder, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	var key *ecdsa.PrivateKey
 	_, err := os.Stat(f.join(CA))
@@ -221,7 +229,8 @@ func initCA(f *folder, now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, err
 	return ca, key, nil
 }
 
-// initServer makes the broker's certificate if it is missing, or renews it.
+// initServer makes the broker's certificate if it is missing, or renews it. A renewed one keeps the hosts of the old
+// one.
 func initServer(f *folder, cfg InitConfig, ca *x509.Certificate, caKey, key *ecdsa.PrivateKey,
 	now time.Time,
 ) (*x509.Certificate, error) {
@@ -244,6 +253,7 @@ func initServer(f *folder, cfg InitConfig, ca *x509.Certificate, caKey, key *ecd
 		}
 		return server, checkServer(Server, ServerKey, server, ca, key)
 	}
+	// An old one that cannot be read is simply replaced.
 	if old, err := os.ReadFile(f.join(Server)); err == nil {
 		if server, err := parseCertificate(Server, old); err == nil {
 			hosts = append(hosts, hostsOf(server)...)
@@ -265,6 +275,7 @@ func (f *folder) exposed() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look at the folder of the keys: %w", err)
 	}
+	// Nobody else can enter the folder.
 	if info.Mode().Perm()&0o011 == 0 {
 		return false, nil
 	}

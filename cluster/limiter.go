@@ -30,8 +30,9 @@ const (
 // limiter decides which connections are taken in. It has no clock.
 //
 // Invariant: no bucket holds more than burst.
+// The guard holds its lock around every call.
 type limiter struct {
-	all     bucket
+	all     bucket             // shared by all addresses
 	buckets map[string]*bucket // by address
 }
 
@@ -42,6 +43,7 @@ type bucket struct {
 	known bool      // a key was shown from there
 }
 
+// newLimiter begins with full buckets, so that a fleet that starts with the broker comes in.
 func newLimiter(now time.Time) *limiter {
 	return &limiter{all: bucket{left: burst, at: now}, buckets: map[string]*bucket{}}
 }
@@ -52,7 +54,7 @@ func (b *bucket) refill(now time.Time, rate float64) {
 	b.at = now
 }
 
-// pause is how long nobody is taken in.
+// pause is how long nobody is taken in. 0: one may come in now.
 func (l *limiter) pause(now time.Time) time.Duration {
 	l.all.refill(now, allRate)
 	if l.all.left >= 1 {
@@ -61,7 +63,8 @@ func (l *limiter) pause(now time.Time) time.Duration {
 	return time.Duration((1 - l.all.left) / allRate * float64(time.Second))
 }
 
-// enter takes a connection in, or reports that it is to be hung up on.
+// enter takes a connection in, or reports that it is to be hung up on. It takes a credit of the address and one of
+// all; what is hung up on costs the address nothing more.
 func (l *limiter) enter(now time.Time, address string) bool {
 	b := l.of(now, address)
 	if b.known {
@@ -78,7 +81,8 @@ func (l *limiter) enter(now time.Time, address string) bool {
 	return true
 }
 
-// of returns the bucket of an address.
+// of returns the bucket of an address. A new one is full. When there are too many, those where no key was shown are
+// forgotten.
 func (l *limiter) of(now time.Time, address string) *bucket {
 	b := l.buckets[address]
 	if b == nil {

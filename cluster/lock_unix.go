@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockFile locks a file until release is called, which closes it, or the process ends. It waits for others, or returns
-// errLocked.
+// lockFile locks a file until release is called, which closes it, or the process ends. It waits for others, or
+// returns errLocked. It closes the file in case of an error. The lock is advisory, and of all processes of this
+// machine.
 func lockFile(file *os.File, wait bool) (release func(), err error) {
 	how := unix.LOCK_EX
 	if !wait {

@@ -20,6 +20,7 @@ type adapter struct {
 	routes  ration
 }
 
+// Noticef implements the logger of the server, as those below do: what it calls a notice is of no interest to people.
 func (a *adapter) Noticef(format string, v ...any) { a.log.Debug(fmt.Sprintf(format, v...)) }
 func (a *adapter) Warnf(format string, v ...any)   { a.warn(fmt.Sprintf(format, v...)) }
 func (a *adapter) Errorf(format string, v ...any)  { a.fail(fmt.Sprintf(format, v...)) }
@@ -39,9 +40,12 @@ func (a *adapter) warn(text string) {
 	a.log.Warn(text)
 }
 
+// fail writes an error. Those about clients and routes are rationed, as they can come without end; those before the
+// start are returned by Start.
 func (a *adapter) fail(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	// A route is tried for ever, and is no reason for Start to fail.
 	if ofRoute(text) {
 		if allowed, more := a.routes.take(time.Now()); allowed {
 			a.log.Warn(text, more...)
@@ -107,7 +111,8 @@ type ration struct {
 	leftOut int
 }
 
-// take reports whether a line may be written, and how many were left out before it.
+// take reports whether a line may be written, and how many were left out before it. more says how many, as key and
+// value.
 func (r *ration) take(now time.Time) (allowed bool, more []any) {
 	if now.Sub(r.from) >= rationTime {
 		r.from, r.written = now, 0

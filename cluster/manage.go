@@ -68,9 +68,11 @@ func List(dir string) ([]Key, error) {
 	return list, nil
 }
 
-// Add makes keys of workers, and lets the broker's list follow.
+// Add makes keys of workers, and lets the broker's list follow. All of them are new, or none is made. ErrWorker and
+// ErrTwice say what is wrong with a name.
 func Add(dir string, called []string) error {
 	return manage(dir, func(f *folder) error {
+		// All names are looked at before the first key is made.
 		for _, name := range called {
 			file, err := workerFile(name)
 			if err != nil {
@@ -90,7 +92,8 @@ func Add(dir string, called []string) error {
 	})
 }
 
-// Revoke removes keys of workers, and lets the broker's list follow: who uses one of them is cut off.
+// Revoke removes keys of workers, and lets the broker's list follow: who uses one of them is cut off. ErrNoKey and
+// ErrNeeded say what is wrong with a name.
 func Revoke(dir string, called []string) error {
 	return change(dir, called, func(f *folder, file string) error {
 		if file == CoordinatorKey || file == OperatorKey {
@@ -103,7 +106,8 @@ func Revoke(dir string, called []string) error {
 	})
 }
 
-// Rotate replaces keys by others of the same names and roles, and lets the broker's list follow.
+// Rotate replaces keys by others of the same names and roles, and lets the broker's list follow. Who uses the old one
+// is cut off.
 func Rotate(dir string, called []string) error {
 	return change(dir, called, func(f *folder, file string) error {
 		seed, err := newSeed()
@@ -114,7 +118,8 @@ func Rotate(dir string, called []string) error {
 	})
 }
 
-// change does something to keys, all of which must be there.
+// change does something to keys, all of which must be there. called are names as in isCalled; a key that is named
+// twice is changed once.
 func change(dir string, called []string, act func(f *folder, file string) error) error {
 	return manage(dir, func(f *folder) error {
 		users, err := f.users()
@@ -162,7 +167,8 @@ func (f *folder) writeAuth() error {
 	return f.derive(Auth, authConf(users))
 }
 
-// users are the keys that are there, in the order of the broker's list.
+// users are the keys that are there, in the order of the broker's list. Those of coordinator and operator have to be
+// there.
 func (f *folder) users() ([]user, error) {
 	others, err := f.workerKeys()
 	if err != nil {
@@ -180,6 +186,7 @@ func (f *folder) users() ([]user, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read key: %w", err)
 		}
+		// Two keys that begin alike are refused here, before a list that names both is written.
 		u := user{file: file}
 		if u.public, err = publicKey(file, seed); err != nil {
 			return nil, err
@@ -237,7 +244,8 @@ func (f *folder) workerKeys() ([]string, error) {
 	return list, nil
 }
 
-// NoteSeen records which keys, by their public parts, are connected to the broker at a time.
+// NoteSeen records which keys, by their public parts, are connected to the broker at a time. Keys that were noted
+// before and are not among them keep their times.
 func NoteSeen(dir string, public []string, now time.Time) error {
 	seen, err := readSeen(dir)
 	if err != nil {

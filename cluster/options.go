@@ -29,7 +29,8 @@ const (
 	grace      = 100 * time.Millisecond
 )
 
-// options translates a configuration into options of the server.
+// options translates a configuration into options of the server. It reads the files that the configuration names.
+// ErrKeys and ErrStart say what is wrong.
 func (cfg *Config) options() (*server.Options, error) {
 	options := &server.Options{}
 	if cfg.Auth != "" {
@@ -64,7 +65,7 @@ func (cfg *Config) options() (*server.Options, error) {
 	return options, err
 }
 
-// splitListen returns host and port of an address to listen on, as the server takes them.
+// splitListen returns host and port of an address to listen on, as the server takes them. The error is ErrStart.
 func splitListen(address string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -80,6 +81,7 @@ func splitListen(address string) (host string, port int, err error) {
 	return host, n, nil
 }
 
+// useTLS lets clients from outside the process connect by TLS only. Without a certificate it changes nothing.
 func (cfg *Config) useTLS(options *server.Options) error {
 	if cfg.Certificate == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 // reloadInterval is how often the files of users and certificate are looked at.
 const reloadInterval = time.Second
 
-// reloader lets a server follow the files that its configuration names.
+// reloader lets a server follow the files that its configuration names. One goroutine owns it.
 type reloader struct {
 	cfg    Config
 	broker *Broker
@@ -23,13 +23,15 @@ type reloader struct {
 	failed [][]byte // contents that could not be used
 }
 
+// newReloader takes the files as they are for those that the server has loaded.
 func newReloader(cfg Config, b *Broker) *reloader {
 	r := &reloader{cfg: cfg, broker: b, log: cfg.Log}
 	r.loaded, _ = r.read()
 	return r
 }
 
-// read returns the contents of the files.
+// read returns the contents of the files. An error means that one of them cannot be read, as while it is being
+// replaced.
 func (r *reloader) read() ([][]byte, error) {
 	var list [][]byte
 	for _, path := range []string{
@@ -64,7 +66,7 @@ func (r *reloader) run(ended <-chan struct{}) {
 }
 
 // look loads the files if they have changed. Clients whose key is not on the list any more are cut off. Files that
-// cannot be used leave everything as it is.
+// cannot be used leave everything as it is. They are tried once, and again when they have changed.
 func (r *reloader) look() {
 	now, err := r.read()
 	if err != nil || same(now, r.loaded) || same(now, r.failed) {
@@ -88,6 +90,7 @@ func (r *reloader) load() error {
 	if r.broker.guard != nil {
 		behindGuard(options)
 	}
+	// A running server cannot take another name.
 	options.ServerName = r.broker.server.Name()
 	if r.broker.enforcer != nil {
 		err = r.broker.enforcer.load(options)
@@ -100,6 +103,7 @@ func (r *reloader) load() error {
 	return nil
 }
 
+// same reports whether two lists of contents are equal.
 func same(a, b [][]byte) bool {
 	if len(a) != len(b) {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// role is what the holder of a key may do at the broker; everything else is denied.
+// role is what the holder of a key may do at the broker; everything else is denied. Subjects are those of NATS, where
+// * is one part and > all that follow.
 type role struct {
 	publish, subscribe []string
 }
@@ -56,7 +57,7 @@ type user struct {
 }
 
 // allow gives a user the permissions of its file. Two keys of workers must differ in their names, by which they are
-// told apart.
+// told apart. others are the users before it.
 func (u *user) allow(others []user) error {
 	switch u.file {
 	case CoordinatorKey:
@@ -75,7 +76,7 @@ func (u *user) allow(others []user) error {
 	return nil
 }
 
-// newSeed makes a key of a user.
+// newSeed makes a key of a user. It is a line of text, and secret.
 func newSeed() ([]byte, error) {
 	pair, err := nkeys.CreateUser()
 	if err != nil {
@@ -122,6 +123,7 @@ authorization {
 	return []byte(b.String())
 }
 
+// quoted is a list of subjects for a NATS configuration.
 func quoted(subjects []string) string {
 	var list []string
 	for _, s := range subjects {

@@ -65,6 +65,7 @@ func Take(dir string) (file string, release func(), err error) {
 }
 
 // takeFile locks what stands for a key: the file beside it that stays when the key is replaced, or else the key.
+// errLocked: another process has it.
 func takeFile(path string) (release func(), err error) {
 	file, err := os.Open(strings.TrimSuffix(path, extension) + lockExtension)
 	if errors.Is(err, fs.ErrNotExist) {

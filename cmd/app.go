@@ -20,18 +20,23 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
-// app is what all commands share: the environment of the process and the global flags.
+// app is what all commands share: the environment of the process and the global flags. Main makes the only one of a
+// process. Tests make their own, so that commands are run without a process: nothing in this package reads os.Args,
+// os.Environ, os.Stdin or os.Stdout.
 type app struct {
 	kinds    *config.Kinds // the kinds that a configuration may name
 	out, err io.Writer     // out: results; err: logs, progress and errors
 	in       io.Reader     // what is typed or piped in
 	environ  []string      // NAME=value
-	signals  <-chan os.Signal
-	invoked  string // what the user typed to start this program
+	// What asks the process to end: an interrupt from the keyboard, or SIGTERM. Only endable receives from it.
+	signals <-chan os.Signal
+	invoked string // what the user typed to start this program
+	// Threads that Go runs at once: the default of --workers and --threads.
 	cores    int
 	terminal bool       // err is a terminal
 	width    func() int // of the terminal; nil: unknown
 
+	// The global flags, which rootCommand defines. They have their values when the function of a command is called.
 	runsDir   string
 	verbose   bool
 	quiet     bool
@@ -49,6 +54,8 @@ const (
 	runsDirVariable = config.Prefix + "RUNS_DIR" // default of --runs-dir
 )
 
+// getenv returns the value of an environment variable, or "" if it is not set. If environ has the name more than
+// once, the last one counts.
 func (a *app) getenv(name string) string {
 	for _, v := range slices.Backward(a.environ) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -58,7 +65,9 @@ func (a *app) getenv(name string) string {
 	return ""
 }
 
-// settings are the environment variables that may set keys of the configuration.
+// settings are the environment variables that may set keys of the configuration, as NAME=value: those with the
+// prefix of Switchyard, without those that are the defaults of flags. Resolve reports a name among them that
+// resembles a key.
 func (a *app) settings() []string {
 	others := append(connectVariables(), isaVariable, runsDirVariable, fault.Variable)
 	return slices.DeleteFunc(slices.Clone(a.environ), func(v string) bool {
@@ -67,7 +76,8 @@ func (a *app) settings() []string {
 	})
 }
 
-// useKernels chooses the instruction set that the environment asks for.
+// useKernels chooses the instruction set that $SWITCHYARD_ISA names; without the variable it stays with the best
+// one of the processor. A name that does not exist, or that this processor lacks, is a usage error.
 func (a *app) useKernels() error {
 	name := a.getenv(isaVariable)
 	if name == "" {
@@ -83,7 +93,9 @@ func (a *app) useKernels() error {
 	return nil
 }
 
-// screen is the place for progress and log lines.
+// screen makes the place on stderr for progress and log lines. It repaints its status in place only on a terminal
+// that obeys escape sequences and outside of continuous integration ($CI), where nobody watches it. With --quiet or
+// a log of JSON records it has no status at all.
 func (a *app) screen() *terminal.Screen {
 	return terminal.NewScreen(a.err, terminal.Options{
 		Terminal: a.terminal && a.getenv("TERM") != "dumb" && a.getenv("CI") == "",
@@ -92,7 +104,9 @@ func (a *app) screen() *terminal.Screen {
 	})
 }
 
-// logger returns a log that writes lines of the given level and above; --verbose and --quiet change the level.
+// logger returns a log that writes lines of the given level and above to a writer; --verbose lowers the level to
+// debug, --quiet raises it to warnings. Its lines have a colour only if stderr is a terminal and neither --no-color
+// nor $NO_COLOR asks for none.
 func (a *app) logger(to io.Writer, level hclog.Level) hclog.Logger {
 	switch {
 	case a.verbose:
@@ -122,7 +136,8 @@ func (a *app) timeFormat() string {
 	return time.DateTime
 }
 
-// command is a command line for this program, as the user would type it here.
+// command is a command line for this program, as the user would type it here, for hints and lists of what to do
+// next. It repeats --runs-dir if the folder is not the one that the program would use by itself.
 func (a *app) command(arguments ...string) string {
 	words := append([]string{a.invoked}, arguments...)
 	if a.runsDir != a.defaultRunsDir() {
@@ -131,6 +146,7 @@ func (a *app) command(arguments ...string) string {
 	return strings.Join(words, " ")
 }
 
+// defaultRunsDir is the folder of the runs where --runs-dir is not given: $SWITCHYARD_RUNS_DIR, or runs.
 func (a *app) defaultRunsDir() string {
 	if dir := a.getenv(runsDirVariable); dir != "" {
 		return dir
@@ -147,7 +163,8 @@ func invocation(path string, built *debug.BuildInfo) string {
 	return "go run ." + strings.TrimPrefix(built.Path, built.Main.Path)
 }
 
-// readFiles reads configuration files.
+// readFiles reads configuration files. One that cannot be read is a usage error. The name of each file is its path,
+// with which the problems of the configuration begin.
 func readFiles(paths []string) ([]config.File, error) {
 	var files []config.File
 	for _, path := range paths {
@@ -160,6 +177,8 @@ func readFiles(paths []string) ([]config.File, error) {
 	return files, nil
 }
 
+// printf writes text for people to the output of results. Its error says that the output does not take it: a full
+// disk, or a pipe that nobody reads any more.
 func (a *app) printf(format string, args ...any) error {
 	if _, err := fmt.Fprintf(a.out, format, args...); err != nil {
 		return fmt.Errorf("write the output: %w", err)
@@ -186,7 +205,8 @@ func lineWidth(screen *terminal.Screen) int {
 	return screen.Width()
 }
 
-// introduce prints the plan of a run before it begins.
+// introduce prints the plan of a run before it begins: as lines on the screen, or as one record if the log has
+// records. With --quiet nothing is printed.
 func (a *app) introduce(p *job.Plan, flags trainFlags, folder string, screen *terminal.Screen, log hclog.Logger) error {
 	facts := p.Facts(flags.here(folder))
 	if a.logFormat != "json" {

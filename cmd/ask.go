@@ -18,18 +18,23 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// asking are the flags that all questions to a trained model share.
+// asking are the flags that all questions to a trained model share. Each question is a command: it opens the run
+// that its argument names, reads recordings, asks, prints the answer and writes it into the files of --out.
 type asking struct {
-	reading    readFlags
-	data, in   []string
-	part       string
-	out        []string
-	controls   string // file of them, for questions that take one
+	// How files are read, beyond what the run says of its own.
+	reading readFlags
+	// Files to ask about; check moves what --in names into data. Without any, the run's own data are asked about.
+	data, in []string
+	part     string
+	// Files that get the answer, each in the format of its ending.
+	out      []string
+	controls string // file of them, for questions that take one
+	// Which parameters are asked, trained.Best or trained.Last, and the seed of what the question draws at random.
 	checkpoint string
 	seed       uint64
 }
 
-// add adds the flags; noun says what is asked about the data, as "filter".
+// add adds the flags of a question about recordings; noun says what is asked about the data, as "filter".
 func (f *asking) add(c *cobra.Command, noun string) {
 	c.Flags().StringSliceVar(&f.data, "data", nil, "files to "+noun+", in the format of the training data (default: the "+
 		"run's own data)")
@@ -56,7 +61,9 @@ func (f *asking) addOut(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random paths")
 }
 
-// check is called before any work is done.
+// check is called before any work is done: what is computed for minutes must not fail at its end for want of a
+// format. It makes --in the same as --data. Both at once, and a file whose ending names no format, are usage
+// errors.
 func (f *asking) check() error {
 	if len(f.data) > 0 && len(f.in) > 0 {
 		return config.Usagef("--data and --in are the same: give one of them")
@@ -71,7 +78,9 @@ func (f *asking) check() error {
 	return nil
 }
 
-// question makes the command for a question about a run; ask gets the run open.
+// question makes the command for a question about a run; ask gets the run open. Flags are checked, and outputs that
+// would replace an input are refused, before the run is opened. The caller adds the flags to the command that it
+// gets.
 func (a *app) question(f *asking, use, short, long, example string, ask func(run *trained.Run) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example, Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
@@ -79,6 +88,7 @@ func (a *app) question(f *asking, use, short, long, example string, ask func(run
 			if err := f.check(); err != nil {
 				return err
 			}
+			// The outputs are compared with the data of the run before its checkpoint, which may be large, is read.
 			if err := a.spare(args[0], f.out, append([]string{f.controls}, f.data...)); err != nil {
 				return err
 			}
@@ -91,7 +101,8 @@ func (a *app) question(f *asking, use, short, long, example string, ask func(run
 	}
 }
 
-// about is a question about recordings. It tells their answer.
+// about makes of a function of recordings what question needs: it reads the recordings that the flags name, calls
+// answer with them and the names of their columns, and tells what it returns.
 func (a *app) about(f *asking,
 	answer func(run *trained.Run, list []trained.Recording, c trained.Columns) (*trained.Answer, error),
 ) func(run *trained.Run) error {
@@ -108,7 +119,8 @@ func (a *app) about(f *asking,
 	}
 }
 
-// open opens the run that a question is put to, and warns of damaged checkpoints.
+// open opens the run that a question is put to, at its best or its last checkpoint, and warns on stderr of damaged
+// checkpoints that were skipped. An unknown word for the checkpoint and the name of no run are usage errors.
 func (a *app) open(name, which string) (*trained.Run, error) {
 	if which != trained.Best && which != trained.Last {
 		return nil, config.Usagef("--checkpoint %s: must be best or last", which)
@@ -124,19 +136,23 @@ func (a *app) open(name, which string) (*trained.Run, error) {
 		}
 		return nil, err
 	}
+	// Damaged checkpoints: the answer comes from another one.
 	for _, s := range run.Skipped() {
 		fmt.Fprintln(a.err, "warning: skipped:", s)
 	}
 	return run, nil
 }
 
-// runConfig reads the configuration of a run.
+// runConfig reads the configuration of a run of the local folder. If there is no such run, the error has the most
+// similar name as a hint.
 func (a *app) runConfig(name string) (config.Config, error) {
 	c, err := job.ReadConfig(a.kinds, a.runsDir, name)
 	return c, a.missingRun(err)
 }
 
-// recordings are the data that are asked about: those of files, or the run's own.
+// recordings are the data that are asked about: those of files, or the run's own, of which --part may choose one.
+// The columns are the names of channels and controls. Where the run's own files are gone, the hint says to name
+// them.
 func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trained.Columns, error) {
 	how, err := f.reading.options()
 	if err != nil {
@@ -146,6 +162,7 @@ func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trai
 	switch {
 	case len(f.data) > 0:
 		err = dataFault(err)
+	// With --truth a fault may lie in the column that the flag names, even where the files are the run's own.
 	case how.Truth != "":
 		err = dataFault(err)
 	case err != nil && config.HintOf(err) == "" && !errors.Is(err, config.ErrUsage):
@@ -164,7 +181,8 @@ func (f *asking) read(run *trained.Run) (*files.Dataset, error) {
 	return d, dataFault(err)
 }
 
-// tell writes an answer into the files that were asked for and prints it.
+// tell writes an answer into the files that were asked for and prints it: as JSON, or as text followed by the names
+// of the files. Warnings go to stderr before either. An existing file is replaced as a whole.
 func (a *app) tell(f *asking, y *trained.Answer) error {
 	for _, w := range y.Warnings {
 		fmt.Fprintln(a.err, "warning:", w)
@@ -192,7 +210,7 @@ func (a *app) tell(f *asking, y *trained.Answer) error {
 	return nil
 }
 
-// portrait is what the page shows of the model of a run.
+// portrait is what the page shows of the model of a run, at its best checkpoint. It is a web.ModelFunc.
 func (a *app) portrait(_ context.Context, name string) (any, error) {
 	run, err := a.open(name, trained.Best)
 	if err != nil {
@@ -208,6 +226,7 @@ func (a *app) spare(name string, outputs, read []string) error {
 	if err != nil {
 		return err
 	}
+	// files.Reads compares files rather than paths, so that a link to an input is recognised.
 	for i, path := range outputs {
 		what := ""
 		switch {

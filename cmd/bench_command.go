@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
+// benchCommand is the group `bench`: measurements of this machine. None of them changes a run.
 func (a *app) benchCommand() *cobra.Command {
 	c := group("bench", "Measure kernels, the training step and the cost of messages", `Measure on this machine: medians with their spread, compared with the peak of its FMA
 units, which is measured in between. Run nothing else at the same time.`)
@@ -29,16 +30,19 @@ units, which is measured in between. Run nothing else at the same time.`)
 
 // benchFlags are the flags of the measurements of steps.
 type benchFlags struct {
+	// Cores to use, and the least number of steps and of seconds that are measured; bench wire has no least time.
 	threads int
 	steps   int
 	seconds float64
 }
 
+// add defines the flags that bench step and bench wire share.
 func (f *benchFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.threads, "threads", cores, "cores to use")
 	c.Flags().IntVar(&f.steps, "steps", 10, "least number of steps to measure")
 }
 
+// check returns a usage error unless there is at least one thread and one step.
 func (f *benchFlags) check() error {
 	if f.threads < 1 || f.steps < 1 {
 		return config.Usagef("%d steps on %d threads: at least one of each is needed", f.steps, f.threads)
@@ -46,7 +50,8 @@ func (f *benchFlags) check() error {
 	return nil
 }
 
-// benchPlan is the plan of the step to be measured; there is no run.
+// benchPlan is the plan of the step to be measured; there is no run. A configuration with local steps, and a family
+// of models that is not trained by gradient, are usage errors: they have no such step.
 func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	resolved, _, err := a.resolve(args)
 	if err != nil {
@@ -64,6 +69,7 @@ func (a *app) benchPlan(args []string) (*job.Plan, error) {
 	return job.Prepare(c, nil, 1)
 }
 
+// benchStepCommand is `bench step`: the time of a training step without messages.
 func (a *app) benchStepCommand() *cobra.Command {
 	var f benchFlags
 	var profile string
@@ -84,6 +90,9 @@ cores, their sum in the fixed tree, clipping and Adam.`,
 	return c
 }
 
+// benchStep measures the step of the configuration that args name, for as many steps as f.steps and as long as
+// f.seconds, whichever is more, and prints it. A profile, if its path is not empty, covers the measured steps
+// alone.
 func (a *app) benchStep(args []string, f benchFlags, profile string) (err error) {
 	if err := f.check(); err != nil {
 		return err
@@ -92,10 +101,12 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	if err != nil {
 		return err
 	}
+	// One program with a slot for each thread, as a worker has it.
 	program, err := p.Shards(f.threads)
 	if err != nil {
 		return err
 	}
+	// The measurement ends when both are reached.
 	budget := bench.Budget{Steps: f.steps, Time: time.Duration(f.seconds * float64(time.Second))}
 	if profile != "" {
 		file, failed := os.Create(profile)
@@ -112,6 +123,7 @@ func (a *app) benchStep(args []string, f benchFlags, profile string) (err error)
 	return a.printStep(p, s, program.Memory(f.threads))
 }
 
+// printStep prints time, speed and allocations of a step, and the memory that a worker with all shards would need.
 func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory) error {
 	if a.asJSON {
 		return a.printJSON(struct {
@@ -138,8 +150,11 @@ func (a *app) printStep(p *job.Plan, s bench.Step, memory worker.Memory) error {
 	return err
 }
 
+// milliseconds writes seconds as milliseconds with three significant digits.
 func milliseconds(seconds float64) string { return terminal.Digits(1e3*seconds) + " ms" }
 
+// benchKernelsCommand is `bench kernels`: the speed of matrix products and functions by shape on one core, as a
+// share of the peak of the FMA units. No samples, and an operation that does not exist, are usage errors.
 func (a *app) benchKernelsCommand() *cobra.Command {
 	var samples int
 	var only []string
@@ -151,6 +166,7 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 			if samples < 1 {
 				return config.Usagef("--samples %d: at least one is needed", samples)
 			}
+			// All operations, unless some are named.
 			operations := bench.Operations()
 			for _, name := range only {
 				if !slices.Contains(operations, name) {
@@ -166,6 +182,7 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 			}
 			t := terminal.NewTable("op", "m", "n", "k", "GFLOP/s", "of peak", "ns/value")
 			for _, k := range list {
+				// A function of single values has no shape, only a time per value.
 				if k.M == 0 {
 					t.Row(k.Op, "", "", "", "", "", fmt.Sprintf("%.2f", k.Nanoseconds))
 					continue
@@ -187,6 +204,8 @@ func (a *app) benchKernelsCommand() *cobra.Command {
 	return c
 }
 
+// benchServeCommand is `bench serve`: the answers of a served model under load. It prints how many there were and,
+// for each sort of answer that occurred, the median, the tail and the longest time.
 func (a *app) benchServeCommand() *cobra.Command {
 	var load bench.ServingLoad
 	c := &cobra.Command{
@@ -220,6 +239,7 @@ and clients share the cores. Other work on the machine shows in the tail of the 
 				return err
 			}
 			t := terminal.NewTable("", "answers", "p50", "p99", "p99.9", "longest")
+			// A sort of answer that did not occur has no row.
 			for _, row := range []struct {
 				name string
 				took bench.Latency
@@ -241,6 +261,8 @@ and clients share the cores. Other work on the machine shows in the tail of the 
 	return c
 }
 
+// benchReportCommand is `bench report`: it prints kept measurements in Markdown. A file that cannot be opened is a
+// usage error.
 func (a *app) benchReportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "report RECORDS.json",

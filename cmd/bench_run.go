@@ -24,12 +24,16 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
+// bench wire and bench sweep measure a coordinator and workers that are all in this process, so that no network and
+// no other machine is part of the result.
+
 // sharedCarrier is TCP with shared memory for vectors.
 const sharedCarrier = "memory"
 
 // carriers are the ways to carry vectors that can be measured; train uses the first.
 var carriers = []string{string(lead.Direct), string(lead.Broker), string(lead.TCP), sharedCarrier}
 
+// carrierTexts say how vectors travel, as part of a sentence about the embedded broker.
 var carrierTexts = map[lead.Carrier]string{
 	lead.Direct: "handed over in this process", lead.Broker: "through it in this process",
 	lead.TCP:      "through it over the loopback device",
@@ -44,12 +48,15 @@ that they share, as for workers in processes of one host.`
 // wireFlags are the flags of bench wire.
 type wireFlags struct {
 	benchFlags
+	// Alternations of steps with messages and without, and how vectors travel: one of carriers.
 	turns   int
 	carrier string
+	// Paths of a CPU profile of all turns and of a timeline of one more; empty: none.
 	profile string
 	trace   string
 }
 
+// check returns a usage error for no turns, an unknown carrier, or what benchFlags refuses.
 func (f *wireFlags) check() error {
 	if f.turns < 1 {
 		return config.Usagef("--turns %d: at least one is needed", f.turns)
@@ -60,6 +67,7 @@ func (f *wireFlags) check() error {
 	return f.benchFlags.check()
 }
 
+// benchWireCommand is `bench wire`: what messages add to a step.
 func (a *app) benchWireCommand() *cobra.Command {
 	var f wireFlags
 	c := &cobra.Command{
@@ -87,6 +95,9 @@ are more workers than cores, they share the cores in both cases.
 	return c
 }
 
+// benchWire times the step of a configuration with a coordinator and workers of one slot in this process, by turns
+// with the same arithmetic without messages, so that a machine whose speed drifts slows both. Checkpoints go into a
+// folder that is removed at the end.
 func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error) {
 	if err := f.check(); err != nil {
 		return err
@@ -117,6 +128,7 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	if f.carrier == sharedCarrier {
 		cfg.Memory = shm.Directory(dir)
 	}
+	// Files that cannot be made end the command before minutes of measuring.
 	for _, output := range []struct {
 		what, path string
 		to         *io.Writer
@@ -138,6 +150,8 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	return a.printWire(p, w, f)
 }
 
+// printWire prints the times with and without messages, their difference per step, and the bytes that the
+// coordinator received and sent.
 func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
 	if a.asJSON {
 		return a.printJSON(struct {
@@ -162,11 +176,14 @@ func (a *app) printWire(p *job.Plan, w bench.Wire, f wireFlags) error {
 
 // sweepBench are the flags of bench sweep.
 type sweepBench struct {
+	// Workers of one slot each, trials of the sweep, and updates of a trial that reaches its end.
 	workers, trials, steps int
-	shard                  time.Duration
-	preset, stop, profile  string
+	// Time that a shard takes: slots wait for so long and compute nothing.
+	shard                 time.Duration
+	preset, stop, profile string
 }
 
+// benchSweepCommand is `bench sweep`: how busy a sweep of short trials keeps the workers.
 func (a *app) benchSweepCommand() *cobra.Command {
 	var f sweepBench
 	c := &cobra.Command{
@@ -195,6 +212,8 @@ Processor time is attributed to goroutines by 100 samples per second.`,
 	return c
 }
 
+// check returns a usage error for numbers without a sweep. Nine updates are the fewest that the rungs of early
+// stopping divide: text sets min_iter to a ninth.
 func (f sweepBench) check() error {
 	if f.workers < 1 || f.trials < 1 || f.steps < 9 || f.shard < 0 {
 		return config.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed",
@@ -203,7 +222,8 @@ func (f sweepBench) check() error {
 	return nil
 }
 
-// text is the file of the sweep that is measured.
+// text is the file of the sweep that is measured: a random search for a learning rate, with validation after each
+// third of a trial and without checkpoints, since neither the disk nor the model is what is measured.
 func (f sweepBench) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "preset: %s\nmethod: random\nrun_cap: %d\n", f.preset, f.trials)
@@ -216,6 +236,9 @@ func (f sweepBench) text() string {
 	return b.String() + "}\n"
 }
 
+// benchSweep leads the sweep to its end in a temporary folder and prints how the time of the slots was spent.
+// Broker, coordinator and workers are each started under the label of their part, which the goroutines that they
+// start inherit; that is how a profile of one process tells them apart.
 func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	if err := f.check(); err != nil {
 		return err
@@ -283,7 +306,8 @@ const (
 	partBroker      = "broker"
 )
 
-// watched are the builders of workers whose programs are watched.
+// watched are the builders of workers whose programs are watched: they wait in place of computing, and their slots
+// are counted as busy meanwhile. n is the number of the worker.
 func watched(o *bench.Occupancy, build lead.Builder) func(n int) lead.Builder {
 	return func(n int) lead.Builder {
 		return func(text, data []byte, slots int) (worker.Program, error) {
@@ -296,7 +320,9 @@ func watched(o *bench.Occupancy, build lead.Builder) func(n int) lead.Builder {
 	}
 }
 
-// profiled profiles a call, to a file unless the path is empty, and returns the shares of the parts of the program.
+// profiled profiles a call, to a file unless the path is empty, and returns the share of each part of the program
+// in the processor time. The shares add up to one, unless the call was too short for a sample. The part "" is
+// shared work.
 func profiled(path string, call func() error) (parts map[string]float64, err error) {
 	if path == "" {
 		return bench.Profile(io.Discard, call)
@@ -309,6 +335,8 @@ func profiled(path string, call func() error) (parts map[string]float64, err err
 	return bench.Profile(file, call)
 }
 
+// printSweepBench prints the shares of the time of all slots: busy, idle for three reasons, and the processor time
+// of this process, divided among its parts.
 func (a *app) printSweepBench(f sweepBench, s bench.Shares, parts map[string]float64) error {
 	of := func(part string) float64 { return s.Cost * parts[part] }
 	if a.asJSON {

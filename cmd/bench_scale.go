@@ -22,23 +22,32 @@ import (
 
 // scaleFlags describe the clusters of a prediction.
 type scaleFlags struct {
-	workers    []int
-	link       string
-	latency    time.Duration
+	// Numbers of workers, one row of the table each.
+	workers []int
+	// Speed of each machine's link, as "1Gbit/s", and its latency one way.
+	link    string
+	latency time.Duration
+	// Cores of a worker, which are also its slots, and workers that share a machine with its link.
 	cores      int
 	perMachine int
+	// oneMachine ignores the link: everything is on this machine. With servers each worker carries a server of the
+	// broker.
 	oneMachine bool
 	servers    bool
+	// Distribution of the factor on the time of each lease, and the file of earlier measurements; empty: measure.
 	stragglers string
 	measured   string
 }
 
-// Number of simulated updates for each row with stragglers, and the seed of the simulation.
+// Number of simulated updates for each row with stragglers, and the seed of the simulation: the same measurements
+// give the same table.
 const (
 	scaleUpdates = 400
 	scaleSeed    = 1
 )
 
+// benchScaleCommand is `bench scale`: it predicts the time of a step on clusters from what one core of this machine
+// takes.
 func (a *app) benchScaleCommand() *cobra.Command {
 	var f scaleFlags
 	c := &cobra.Command{
@@ -68,14 +77,15 @@ model is described in docs/scaling.md.`,
 	return c
 }
 
-// scaleRow is the prediction for one cluster.
+// scaleRow is the prediction for one cluster, with the changes of settings that would make it faster, the best
+// first.
 type scaleRow struct {
 	Cluster    scaling.Cluster    `json:"cluster"`
 	Prediction scaling.Prediction `json:"prediction"`
 	Choices    []scaling.Choice   `json:"choices"`
 }
 
-// scaleTable is what the command prints.
+// scaleTable is what the command prints as JSON, and what --measured reads back. All times are in seconds.
 type scaleTable struct {
 	Preset     string       `json:"preset"`
 	Load       scaling.Load `json:"load"`
@@ -84,6 +94,8 @@ type scaleTable struct {
 	Rows       []scaleRow   `json:"rows"`
 }
 
+// benchScale measures the load of a step, or reads it, and prints a prediction for each number of workers. A speed
+// or a distribution that cannot be read, and a cluster that the model has no answer for, are usage errors.
 func (a *app) benchScale(args []string, f scaleFlags) error {
 	link, err := parseLink(f.link)
 	if err != nil {
@@ -101,8 +113,11 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	if t.Load, err = a.scaleLoad(p, f.measured); err != nil {
 		return err
 	}
+	// A block goes to a second worker once it takes half as long again as the median of the finished ones, but not
+	// before a fifth of cluster.failure_detection has passed.
 	spec := scaling.Speculation{Tardiness: 1.5, Patience: p.Config.Cluster.FailureDetection.Seconds() / 5}
 	for _, n := range f.workers {
+		// As few machines as hold the workers; the last of them may be partly empty.
 		c := scaling.Cluster{
 			Workers: n, Slots: f.cores, Machines: (n + f.perMachine - 1) / max(f.perMachine, 1),
 			Cores: f.cores * min(f.perMachine, n),
@@ -114,6 +129,7 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 		if err := scaling.Check(t.Load, c, t.Wire); err != nil {
 			return config.Usage(err)
 		}
+		// With exchange "auto" the run would take what is faster on this cluster.
 		form := t.Wire
 		if p.Config.Cluster.Exchange == "auto" {
 			form.Sharded = scaling.Sums(t.Load, c, form)
@@ -129,7 +145,9 @@ func (a *app) benchScale(args []string, f scaleFlags) error {
 	return a.printScale(t)
 }
 
-// scaleLoad measures the work of one step of the plan, or reads it from a file.
+// scaleLoad measures the work of one step of the plan, or reads it from a file that bench scale --json has written.
+// A file that cannot be read, or that holds measurements of another model or another division into shards, is a
+// usage error.
 func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if path != "" {
 		data, err := os.ReadFile(path)
@@ -140,6 +158,7 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 		if err := json.Unmarshal(data, &t); err != nil {
 			return scaling.Load{}, config.Usagef("read the measurements of %s: %w", path, err)
 		}
+		// Only the load is taken from the file: clusters and wire are those of this command line.
 		if t.Preset != p.Config.Preset || t.Load.Parameters != len(p.Theta) || t.Load.Shards != p.Config.Train.Shards {
 			return scaling.Load{}, config.Usagef("%s holds the measurements of %s with %d parameters in %d shards, not of %s "+
 				"with %d in %d",
@@ -163,10 +182,12 @@ func (a *app) scaleLoad(p *job.Plan, path string) (scaling.Load, error) {
 	if err != nil {
 		return load, fmt.Errorf("measure a step of %s: %w", p.Config.Preset, err)
 	}
+	// So that a suggestion to divide the batch further stays possible.
 	load.MostShards = mostShards(p.Config.Train.Batch, p.Config.Train.ValidationEpisodes)
 	return load, nil
 }
 
+// printScale prints the measured parts of a step and the table of predictions.
 func (a *app) printScale(t scaleTable) error {
 	l := t.Load
 	if err := a.printf("%s: %d shards of %s on one core, %s parameters; update %s, block %s, message %s and %s for "+
@@ -195,7 +216,7 @@ func duration(seconds float64) string {
 	return terminal.Digits(seconds) + " s"
 }
 
-// better lists the changes that help most.
+// better lists the three changes that help most, each with the time of a step that it would lead to.
 func better(choices []scaling.Choice) string {
 	var list []string
 	for _, c := range choices[:min(len(choices), 3)] {
@@ -207,7 +228,7 @@ func better(choices []scaling.Choice) string {
 // payload is the share of Ethernet's bits that carry payload of TCP: 1448 of 1538 bytes.
 const payload = 0.94
 
-// parseLink reads the speed of a link, "100Mbit/s", as bytes of payload per second.
+// parseLink reads the speed of a link, "100Mbit/s", as bytes of payload per second. Anything else is a usage error.
 func parseLink(text string) (float64, error) {
 	for _, unit := range []struct {
 		name  string
@@ -225,7 +246,9 @@ func parseLink(text string) (float64, error) {
 // mostShards is the greatest power of two that divides both numbers.
 func mostShards(batch, validation int) int { return 1 << bits.TrailingZeros(uint(batch|validation)) }
 
-// wireOf is the form of vectors on the wire in a run of this configuration.
+// wireOf is the form of vectors on the wire in a run of this configuration: bytes per value in each direction,
+// local steps, and whether workers sum sections. For exchange "auto" the form is that of a star; the caller chooses
+// by the cluster.
 func wireOf(c config.Config) scaling.Wire {
 	form := scaling.Float32
 	if c.Train.Method == "diloco" {

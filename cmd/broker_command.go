@@ -20,14 +20,17 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// brokerFlags set the address of a broker and who may connect.
+// brokerFlags set the address of a broker and who may connect. They describe the server of the command broker, the
+// one that train and sweep embed, and the one that a worker carries.
 type brokerFlags struct {
 	listen string
-	keys   string // folder
-	tls    bool
-	join   clusterFlags
+	// Folder of keys; empty: the broker asks for none. With tls it needs a certificate from that folder.
+	keys string // folder
+	tls  bool
+	join clusterFlags
 }
 
+// brokerCommand is `broker`: it runs a NATS server until a signal ends it.
 func (a *app) brokerCommand() *cobra.Command {
 	var flags brokerFlags
 	c := &cobra.Command{
@@ -57,6 +60,9 @@ run: a message then travels directly from the sender's host to the receiver's. W
 	return c
 }
 
+// serveBroker runs the broker of the flags. Where the system chose the port, it prints the URL on stdout, for
+// scripts that need it; otherwise stdout stays empty. At the first signal it lets its clients go one by one and
+// returns nil.
 func (a *app) serveBroker(flags brokerFlags) error {
 	log := a.logger(a.err, hclog.Info)
 	b, err := flags.start(log, a.invoked+" init")
@@ -107,6 +113,7 @@ func (f brokerFlags) noteKeys(ctx context.Context, b *cluster.Broker, log hclog.
 	}
 }
 
+// retire ends a broker, and returns nil once all of its clients have been disconnected.
 func retire(b *cluster.Broker) error {
 	b.Retire()
 	return nil
@@ -127,7 +134,9 @@ func listenAddress(flag, address string, example int) error {
 	return nil
 }
 
-// start runs a broker. It warns if everybody on the network may do everything.
+// start runs a broker. It warns if everybody on the network may do everything, which is allowed, because a network
+// may be private. Faults of the flags, and keys that are missing in the folder, are usage errors; initCommand is
+// the command line that makes keys, for hints.
 func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broker, error) {
 	if f.listen != "" {
 		if err := listenAddress("listen", f.listen, 4222); err != nil {
@@ -143,6 +152,7 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broke
 	}
 	cfg := cluster.Config{Listen: f.listen, Bans: wire.BansSubject, Cluster: joined, Log: log.Named("broker")}
 	switch {
+	// With keys, only the clients of the list may connect; without, everybody.
 	case f.keys != "":
 		cfg.Auth = filepath.Join(f.keys, cluster.Auth)
 	case f.tls:
@@ -152,6 +162,7 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broke
 	if f.tls {
 		cfg.Certificate, cfg.Key = filepath.Join(f.keys, cluster.Server), filepath.Join(f.keys, cluster.ServerKey)
 	}
+	// The server would name the missing file, but not the command that makes it.
 	for _, path := range []string{cfg.Auth, cfg.Certificate, cfg.Key} {
 		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
 			return nil, config.Hint(config.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand,
@@ -177,7 +188,8 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broke
 	return b, nil
 }
 
-// loopback reports whether only this machine can reach an address.
+// loopback reports whether only this machine can reach an address HOST:PORT. An empty host, which listens on all
+// interfaces, is not loopback.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -187,7 +199,8 @@ func loopback(address string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// transport starts the broker that the flags describe, for connections from this process.
+// transport starts the broker that the flags describe, for connections from this process. Without an address in the
+// flags no other process reaches it. Vectors between parties of this process are handed over without messages.
 func (f brokerFlags) transport(log hclog.Logger, initCommand string) (*lead.Transport, error) {
 	b, err := f.start(log, initCommand)
 	if err != nil {
@@ -218,7 +231,8 @@ func (f *clusterFlags) add(c *cobra.Command, what string) {
 		"nats-route://HOST:6222, from which the others are learned; may be repeated")
 }
 
-// check normalises the seeds, or returns what is wrong.
+// check normalises the seeds, or returns what is wrong, as a usage error: seeds without an address of its own, a
+// seed that is no address, or an address that cannot be listened on.
 func (f *clusterFlags) check() error {
 	if f.listen == "" {
 		if len(f.seeds) > 0 {
@@ -238,7 +252,8 @@ func (f *clusterFlags) check() error {
 	return listenAddress("cluster", f.listen, routesExample)
 }
 
-// config is the cluster that the flags describe, with the certificate of a folder of keys if there is one.
+// config is the cluster that the flags describe, with the certificate of a folder of keys if there is one; without
+// --cluster it is empty. A certificate that the folder does not have is a usage error.
 func (f *clusterFlags) config(folder, initCommand string) (cluster.Cluster, error) {
 	if f.listen == "" {
 		return cluster.Cluster{}, nil

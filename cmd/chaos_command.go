@@ -24,6 +24,9 @@ import (
 	"github.com/switchyard-ml/switchyard/lead"
 )
 
+// Package lab/chaos starts the processes and harms them. The command reads the flags, trains the run without faults
+// and compares.
+
 var (
 	// errBits is returned when faults changed the bits, which is what chaos tests.
 	errBits = errors.New("the parameters differ from the run without faults")
@@ -32,34 +35,41 @@ var (
 )
 
 const (
+	// chaosRun is the name of the run under faults.
 	chaosRun = "chaos"
 	// chaosCheckpoints is the number of steps or rounds between two checkpoints of a run under faults, unless the
 	// command line sets it. A killed coordinator has to compute that many again. It changes no bits.
 	chaosCheckpoints = 2
 )
 
-// defaultMix is the set of faults for a command line that names none.
+// defaultMix is the set of faults for a command line that names none, as flags. A name in it is a flag of
+// chaosFlags.add.
 var defaultMix = []string{
 	"--kill=5s", "--coordinator-kill=20s", "--nats-restart=30s", "--drop=2%", "--dup=1%", "--delay=200ms",
 	"--corrupt=0.1%", "--nan=0.1%", "--pause=3s", "--partition=4s", "--disk-full",
 }
 
 const (
+	// diskFull is the flag whose value may be left out.
 	diskFull      = "disk-full"
 	diskFullUsual = "3s/60s" // of the flag without a value
 )
 
 // chaosFlags are the run and its faults.
 type chaosFlags struct {
-	workers  int
-	servers  bool
-	plan     chaos.Plan
+	// Worker processes; with servers each runs a server of the broker's cluster.
+	workers int
+	servers bool
+	plan    chaos.Plan
+	// Time after which the run is stopped; 0: it goes on to its last step.
 	duration time.Duration
 	keep     bool
-	measure  int
+	// Faults of each sort whose recovery is timed; 0: the bits are compared instead.
+	measure int
 }
 
-// parsed is a flag whose text a function parses.
+// parsed is a flag whose text a function parses. It implements pflag.Value: kind is the word for its value in help
+// texts, text what was set last.
 type parsed struct {
 	kind, text string
 	set        func(string) error
@@ -75,6 +85,8 @@ func (p *parsed) Set(text string) error {
 	return nil
 }
 
+// add defines the flags. Times, shares and outages are parsed by package fault, which also reads the order that a
+// process gets.
 func (f *chaosFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	times := func(to *time.Duration, name, usage string) {
@@ -108,6 +120,8 @@ func (f *chaosFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.keep, "keep", false, "keep runs, logs and samples (they are always kept when something is wrong)")
 }
 
+// reader returns a function that parses a text into to. to is set even if the text is wrong; the error then ends
+// the command.
 func reader[T any](to *T, parse func(string) (T, error)) func(string) error {
 	return func(text string) (err error) {
 		*to, err = parse(text)
@@ -115,7 +129,8 @@ func reader[T any](to *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// mix sets the default faults for a command line that names none.
+// mix sets the default faults for a command line that names none. One fault on the command line switches all
+// defaults off, so that a single sort of fault can be looked at.
 func (f *chaosFlags) mix(c *cobra.Command) error {
 	for _, setting := range defaultMix {
 		name, _, _ := strings.Cut(strings.TrimPrefix(setting, "--"), "=")
@@ -148,7 +163,8 @@ const (
 	maxChaosMeasured = 1000
 )
 
-// check returns what is wrong with the numbers of a command line.
+// check returns what is wrong with the numbers of a command line, as a usage error: numbers that the machine cannot
+// start or measure, and faults so frequent that a run has no chance to go on.
 func (f *chaosFlags) check() error {
 	switch {
 	case f.workers < 1 || f.workers > maxChaosWorkers:
@@ -165,6 +181,7 @@ func (f *chaosFlags) check() error {
 	return nil
 }
 
+// chaosCommand is `chaos`: it trains under faults with real processes and compares the bits.
 func (a *app) chaosCommand() *cobra.Command {
 	var flags chaosFlags
 	c := &cobra.Command{
@@ -207,6 +224,9 @@ cluster.exchange=sharded, workers sum the gradient; the report says in how many 
 	return c
 }
 
+// chaos trains under the faults of the flags, or measures how long a run needs to recover if --measure is given. It
+// returns errBits if a bit differs and errIdle if a fault that was asked for did nothing, both with exit code 1.
+// Everything is in a temporary folder, which is removed only if nothing is wrong and --keep is not given.
 func (a *app) chaos(args []string, flags chaosFlags) error {
 	if err := flags.check(); err != nil {
 		return err
@@ -215,6 +235,8 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	if err != nil {
 		return err
 	}
+	// The setting goes before those of the command line, which so override it; the configuration has to be read
+	// once before, because the number of steps between two exchanges depends on it.
 	every := fmt.Sprintf("train.checkpoint_every=%d", chaosCheckpoints*job.Stride(resolved.Config))
 	if resolved, _, err = a.resolve(slices.Insert(slices.Clone(args), 1, every)); err != nil {
 		return err
@@ -260,7 +282,10 @@ type chaosJob struct {
 	log    hclog.Logger
 }
 
+// run trains under faults and, up to the step that was reached, without; then it prints the report and compares.
+// Its context ends at the first signal, which leaves nothing to compare.
 func (j *chaosJob) run(ctx context.Context) error {
+	// The broker, the coordinator and the workers are this program again, with the commands of these names.
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -294,6 +319,7 @@ func (j *chaosJob) run(ctx context.Context) error {
 	switch {
 	case result.SHA256 != reference:
 		return errBits
+	// Equal bits say nothing about a fault that did not happen.
 	case len(result.Idle) > 0:
 		return config.Hint(fmt.Errorf("%w:\n  %s", errIdle, strings.Join(result.Idle, "\n  ")),
 			"give the run more steps (train.steps=%d), or shorter times to the faults; or leave out the flags of these faults",
@@ -311,7 +337,8 @@ func (j *chaosJob) environ() []string {
 	})
 }
 
-// reference trains up to a step in this process, without faults, and returns the digest of the parameters.
+// reference trains up to a step in this process, without faults, and returns the hex SHA-256 of the parameters. It
+// writes no checkpoints but the last: they change no bits.
 func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
 	c := j.config
 	c.Train.Steps, c.Train.CheckpointEvery = steps, 0
@@ -336,7 +363,7 @@ func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) 
 	return run.Info().ParametersSHA256, errors.Join(err, run.Close())
 }
 
-// progress shows how far the run under faults is.
+// progress shows how far the run under faults is: its step, and how often each fault has been injected.
 func (j *chaosJob) progress(s chaos.Status) {
 	done := terminal.Group(s.Step) + "/" + terminal.Group(s.Steps)
 	if j.flags.duration > 0 {

@@ -11,13 +11,15 @@ import (
 	"github.com/switchyard-ml/switchyard/lab/chaos"
 )
 
-// report prints the outcome.
+// report prints the outcome: whether the bits are equal, to which step, what was injected and what followed from
+// it. With --json it is one value. It returns no error for different bits; its caller does.
 func (j *chaosJob) report(r *chaos.Result, reference string) error {
 	a := j.app
 	o := r.Outcome(reference)
 	if a.asJSON {
 		return a.printJSON(o)
 	}
+	// What the command tests comes first.
 	verdict := "equal"
 	if !o.Equal {
 		verdict = "DIFFERENT"
@@ -47,6 +49,8 @@ type effectRow struct {
 	times int64
 }
 
+// effectRows are the consequences of faults in the order of the report. Those that did not occur are listed, too,
+// as 0.
 func effectRows(e *chaos.Effects) []effectRow {
 	return []effectRow{
 		{"servers killed", e.Servers},
@@ -62,6 +66,7 @@ func effectRows(e *chaos.Effects) []effectRow {
 	}
 }
 
+// goodputText is the share of shards that were used among those that workers were given to compute.
 func goodputText(o chaos.Outcome) string {
 	if o.Issued == 0 {
 		return "unknown: the coordinator's page did not answer"
@@ -70,7 +75,8 @@ func goodputText(o chaos.Outcome) string {
 		terminal.Group(o.Issued))
 }
 
-// reportGrowth prints the quantities that grew in the processes.
+// reportGrowth prints the quantities that grew in the processes: memory in MiB, others as plain numbers, each per
+// hour. An empty list prints nothing.
 func (j *chaosJob) reportGrowth(list []chaos.Growth) error {
 	if len(list) == 0 {
 		return nil
@@ -93,7 +99,8 @@ func (j *chaosJob) reportGrowth(list []chaos.Growth) error {
 	return nil
 }
 
-// measure prints how long the run needs to continue after each fault.
+// measure prints how long the run needs to continue after each fault: until its first step, and until it is as fast
+// as before. Median and worst are over the cases.
 func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
 	list, err := chaos.Measure(ctx, cfg, j.flags.measure)
 	if err != nil {
@@ -115,4 +122,5 @@ func (j *chaosJob) measure(ctx context.Context, cfg chaos.Config) error {
 	return nil
 }
 
+// seconds writes a time with two decimals.
 func seconds(s float64) string { return fmt.Sprintf("%.2f s", s) }

@@ -11,8 +11,11 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
+// Functions that complete words for a shell. They change nothing, and what they cannot read has no completions: a
+// shell cannot show an error while somebody types.
+
 // completeConfig completes presets and files as the first argument; then it completes keys, section by section, and
-// their values.
+// their values. It knows the keys of all kinds, because the kinds of a command line that is still typed are open.
 func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]cobra.Completion,
 	cobra.ShellCompDirective,
 ) {
@@ -31,6 +34,7 @@ func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]co
 			return words, cobra.ShellCompDirectiveDefault // files too
 		}
 	}
+	// Without a dot there are sections and the keys outside of sections; behind a dot, the keys of that section.
 	section, _, dotted := strings.Cut(word, ".")
 	for _, s := range a.kinds.Sections() {
 		if !dotted {
@@ -46,6 +50,8 @@ func (a *app) completeConfig(_ *cobra.Command, args []string, word string) ([]co
 	return words, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
+// completeValue completes the value of a key that takes one of a few words, each as key=word; others have no
+// completions.
 func (a *app) completeValue(path string) []cobra.Completion {
 	for _, k := range a.kinds.Keys() {
 		if k.Path != path {
@@ -64,8 +70,10 @@ func (a *app) completeValue(path string) []cobra.Completion {
 	return nil
 }
 
-// completeRuns completes the name of a run: as many as the command takes, each once.
+// completeRuns completes the name of a run of the local folder: as many as the command takes, each once. The state
+// of a run is shown beside its name.
 func (a *app) completeRuns(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	// Commands that take more than one name, with how many.
 	several := map[string]int{"diff": 2, "compare": 2, "report": len(args) + 1, "rm": len(args) + 1}
 	if len(args) >= max(1, several[c.Name()]) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -136,9 +144,11 @@ func completeRenames(c *cobra.Command, args []string, word string) ([]cobra.Comp
 	return list, directive
 }
 
-// columnsAfter completes the last name of a list. before is what stands in front of the list in the same word.
+// columnsAfter completes the last name of a list. before is what stands in front of the list in the same word, as
+// "env.observe="; names that the list has already are left out. A file that cannot be read has no completions.
 func columnsAfter(before, word string, paths []string, several bool) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	// The names that stand before the last comma, with it.
 	given := ""
 	if at := strings.LastIndex(word, ","); several && at >= 0 {
 		given = word[:at+1]

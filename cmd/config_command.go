@@ -9,12 +9,15 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 )
 
+// configCommand is the group `config`: it shows, checks and describes configurations, and trains nothing.
 func (a *app) configCommand() *cobra.Command {
 	c := group("config", "Show, check and describe configurations", "")
 	c.AddCommand(a.configShowCommand(), a.configCheckCommand(), a.configSchemaCommand())
 	return c
 }
 
+// configShowCommand is `config show`: the resolved configuration with the meaning of each key and the place where a
+// value was set; with --json the values alone. What is wrong with the configuration is a usage error.
 func (a *app) configShowCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [PRESET|FILE.yaml]... [key=value]...",
@@ -43,6 +46,8 @@ type checked struct {
 	Problems []string `json:"problems"`
 }
 
+// configCheckCommand is `config check`: it reports all problems of all files, not only the first, as one usage
+// error. With --json the results are printed before that.
 func (a *app) configCheckCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE.yaml...",
@@ -87,7 +92,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 	return c
 }
 
-// problemTexts are what is wrong, a line each.
+// problemTexts are what is wrong, a line each, without the excerpts of the files.
 func problemTexts(e *config.Error) []string {
 	var list []string
 	for _, p := range e.Problems {
@@ -97,6 +102,7 @@ func problemTexts(e *config.Error) []string {
 	return list
 }
 
+// configSchemaCommand is `config schema`: the JSON Schema of configuration files, with the kinds of this program.
 func (a *app) configSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
@@ -117,6 +123,7 @@ as the first line of a file, editors that support YAML check and complete it.`,
 	}
 }
 
+// atLeastOne returns a usage error for a command line without arguments; name says what is missing.
 func atLeastOne(name string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -126,8 +133,9 @@ func atLeastOne(name string) cobra.PositionalArgs {
 	}
 }
 
-// resolve reads a command line of a preset, files and key=value arguments. It also returns what the line set on top of
-// the preset: one setting or file per line.
+// resolve reads a command line of a preset, files and key=value arguments. It also returns what the line and the
+// environment set on top of the preset, for the record of a run: one setting or file per line. Only the first
+// argument may be a preset. Problems are a *config.Error, files that cannot be read a usage error.
 func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 	var s config.Sources
 	var paths, overrides []string
@@ -149,6 +157,7 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	// Files before the environment, and that before arguments, in the order in which they override each other.
 	s.Files, s.Environment = files, a.settings()
 	resolved, err := a.kinds.Resolve(s)
 	if err != nil {
@@ -166,6 +175,7 @@ func (a *app) resolveRun(command string, args []string) (*config.Resolved, []str
 	return a.resolve(args)
 }
 
+// isFileName reports whether an argument is a configuration file: it ends in .yaml or .yml.
 func isFileName(arg string) bool {
 	return strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml")
 }

@@ -32,7 +32,8 @@ func connectVariables() []string {
 	return []string{natsVariable, nkeyVariable, caVariable, healthVariable}
 }
 
-// connection says how to reach the broker. Secrets are in files.
+// connection says how to reach the broker: url is one address or several with commas between them, nkey and ca are
+// names of files. Secrets are in files, because other users of a machine see the arguments of a process.
 type connection struct{ url, nkey, ca string }
 
 // add defines the flags of all commands that connect to a broker. The help text shows no value from the environment,
@@ -49,7 +50,8 @@ func (f *connection) add(c *cobra.Command, a *app) {
 	}
 }
 
-// check normalises the address for the client, or returns what is wrong with it.
+// check normalises the address for the client, or returns what is wrong with it, as a usage error. A missing
+// address is wrong, too; c is the command that the message names.
 func (f *connection) check(c *cobra.Command) error {
 	if err := f.checkFiles(); err != nil {
 		return err
@@ -58,6 +60,7 @@ func (f *connection) check(c *cobra.Command) error {
 		return config.Hint(config.Usagef("%s needs the address of a broker", c.CommandPath()),
 			"e.g. --nats nats://127.0.0.1:4222, or set %s; switchyard broker starts one", natsVariable)
 	}
+	// Servers of one cluster: the client goes to another one when its server is gone.
 	addresses := strings.Split(f.url, ",")
 	for i, text := range addresses {
 		address, err := brokerAddress(strings.TrimSpace(text))
@@ -75,7 +78,8 @@ func (f *connection) checkFiles() error {
 	return errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca))
 }
 
-// brokerAddress returns an address with its scheme. Errors never repeat a text that may hold a password.
+// brokerAddress returns an address with its scheme: nats://HOST:PORT, or tls://. HOST:PORT alone is nats. A user, a
+// path, a query or the scheme of a web page is a usage error. Errors never repeat a text that may hold a password.
 func brokerAddress(text string) (string, error) {
 	if strings.Contains(text, "@") {
 		return "", config.Hint(config.Usagef("--nats: an address with a user or a password in it shows in the list of "+
@@ -90,6 +94,7 @@ func brokerAddress(text string) (string, error) {
 		return "", config.Hint(config.Usagef("--nats: %w", err), "e.g. --nats nats://127.0.0.1:4222")
 	}
 	port, portErr := strconv.Atoi(u.Port())
+	// The hint names the part of the address that is wrong, so that the user sees what to change.
 	hint := ""
 	switch {
 	case u.Scheme == "http" || u.Scheme == "https":
@@ -108,8 +113,9 @@ func brokerAddress(text string) (string, error) {
 	return "", config.Hint(config.Usagef("--nats %s is not the address of a broker", text), "%s", hint)
 }
 
-// connect opens a connection. The broker shows it under the name of the party. If the broker does not answer yet, the
-// connection keeps trying.
+// connect opens a connection. The broker shows it under the name of the party. If the broker does not answer yet,
+// the connection keeps trying: only an address or a file that cannot be used is an error. The caller closes the
+// connection.
 func (f *connection) connect(party string, log hclog.Logger) (*cluster.Bus, error) {
 	return f.connectUntil(party, nil, log)
 }
@@ -159,8 +165,10 @@ func (f *connection) takeKey() (release func(), err error) {
 	return release, nil
 }
 
-// secretFile refuses a secret that was given instead of the name of its file. The error does not repeat it.
+// secretFile refuses a secret that was given instead of the name of its file: a long word without dots and slashes
+// that names no file. The error does not repeat it.
 func secretFile(flag, path string) error {
+	// The seed of an nkey has 58 characters; a name of a file that is as long nearly always has a dot or a slash.
 	const leastLength = 32
 	if len(path) < leastLength || strings.ContainsAny(path, `./\`) {
 		return nil

@@ -19,14 +19,20 @@ import (
 
 // coordinatorFlags are the flags of the coordinator command.
 type coordinatorFlags struct {
-	link         connection
-	page         webFlags
+	// The broker at which workers and clients meet the coordinator, and the page, which is on by default.
+	link connection
+	page webFlags
+	// Preset or file of a run to lead from the start, and its name; empty: none.
 	config, name string
-	sweepsDir    string
-	events       bool
-	share        memoryFlag
+	// Folder of submitted sweeps; events writes event files of TensorBoard, share lets workers of this host share
+	// memory.
+	sweepsDir string
+	events    bool
+	share     memoryFlag
 }
 
+// coordinatorCommand is `coordinator`: it leads runs on workers of other processes until a signal ends it. A wrong
+// address, a relative folder of shared memory and a --name without --config are usage errors.
 func (a *app) coordinatorCommand() *cobra.Command {
 	var flags coordinatorFlags
 	c := &cobra.Command{
@@ -61,7 +67,9 @@ progress.`,
 	return c
 }
 
-// coordinate leads runs until a signal ends it.
+// coordinate leads runs until a signal ends it. What would fail later is tried first: that the folder of runs can
+// be written, that the run of --config can be prepared, that the page's address is free. It returns
+// coordinator.ErrInterrupted, with exit code 3, if a run was in progress.
 func (a *app) coordinate(flags coordinatorFlags) error {
 	log := a.logger(a.err, hclog.Info)
 	faults, err := a.injector("coordinator", log)
@@ -71,6 +79,7 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	connect := func(party string) (*cluster.Bus, error) { return flags.link.connect(party, log.Named("broker")) }
 	sweeps := a.hostedSweeps(flags.sweepsDir, log)
 	flags.page.sweeps, flags.page.model = sweepsOf(flags.sweepsDir), a.portrait
+	// The sweeps answer for the host, and need it to lead their trials, so that each gets the other.
 	h := lead.New(lead.Config{
 		Ready: sweeps.Ready, Sweep: sweeps.Answer,
 		RunsDir: a.runsDir, URL: flags.link.url, Connect: connect, Faults: faults,
@@ -108,7 +117,8 @@ func (a *app) coordinate(flags coordinatorFlags) error {
 	return errors.Join(err, faults.Close())
 }
 
-// writable makes a folder if it is missing, and returns an error if no file can be created in it.
+// writable makes a folder if it is missing, and returns an error if no file can be created in it. It finds that out
+// by writing an empty file, because permissions alone do not tell of a read-only or full file system.
 func writable(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return fmt.Errorf("make the folder of runs: %w", err)
@@ -120,7 +130,8 @@ func writable(folder string) error {
 	return nil
 }
 
-// firstOrder is the run that the flags ask for; nil if they ask for none.
+// firstOrder is the run that --config and --name ask for; nil if they ask for none. --name alone and a setting in
+// place of a preset or file are usage errors.
 func (a *app) firstOrder(flags coordinatorFlags) (*lead.Order, error) {
 	if flags.config == "" {
 		if flags.name != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
+// dataCommand is the group `data`: what files hold, without a run.
 func (a *app) dataCommand() *cobra.Command {
 	c := group("data", "Look at, simulate, convert and draw trajectories", `Look at, simulate, convert and draw trajectories.
 
@@ -25,18 +26,24 @@ globs in quotes. docs/data.md describes them.`)
 
 // readFlags say how data files are read.
 type readFlags struct {
+	// Columns of tables, or names of arrays, by their role; nil: by the convention of names.
 	observe, control, label []string
 	time, id, resample      string
 	dates                   string
 	truth                   string // only segment has the flag
 	transform               string // only data info has the flag
 	rename                  map[string]string
-	controlsAfter           bool
-	cut                     int
-	dt                      float64
-	limit                   int64
+	// controlsAfter says that control t acts between steps t and t+1.
+	controlsAfter bool
+	// Steps of the episodes that long recordings are cut into; 0: they stay whole.
+	cut int
+	// Time between two steps; 0: the files say it. limit is the largest number of bytes that are held in memory.
+	dt    float64
+	limit int64
 }
 
+// add defines the flags that all commands share that read data. Names of columns are completed from the files of
+// the command line.
 func (f *readFlags) add(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.observe, "observe", nil, "observed `COLUMNS` (or array) (default: y, y1, "+
 		"y_name ...)")
@@ -64,6 +71,8 @@ func (f *readFlags) add(c *cobra.Command) {
 	c.RegisterFlagCompletionFunc("rename", completeRenames)
 }
 
+// options are the flags as package files takes them. Episodes of one step, a negative time and an unknown order of
+// dates are usage errors.
 func (f *readFlags) options() (files.Options, error) {
 	if f.cut < 0 || f.cut == 1 {
 		return files.Options{}, config.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
@@ -81,7 +90,8 @@ func (f *readFlags) options() (files.Options, error) {
 	}, nil
 }
 
-// readWords writes options as flags of a command line.
+// readWords writes options as flags of a command line, for commands to copy; options at their defaults are left
+// out. The same options give the same words.
 func readWords(o files.Options) []string {
 	var words []string
 	for _, w := range []struct{ flag, value string }{
@@ -116,7 +126,7 @@ func readWords(o files.Options) []string {
 	return words
 }
 
-// read reads files. An error has its remedy as a hint.
+// read reads files as the flags say. Errors of the data are those of dataFault.
 func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	o, err := f.options()
 	if err != nil {
@@ -126,8 +136,8 @@ func (f *readFlags) read(paths []string) (*files.Dataset, error) {
 	return d, dataFault(err)
 }
 
-// guess reads files, and finds what is observed by names and values where the convention does not say it. It returns
-// how the files were read.
+// guess reads files, and finds what is observed by names and values where the convention does not say it. It
+// returns how the files were read, so that the guess can be shown as flags.
 func (f *readFlags) guess(paths []string) (*files.Dataset, files.Options, error) {
 	asked, err := f.options()
 	if err != nil {
@@ -143,7 +153,8 @@ type dataError struct{ fault *files.Error }
 func (e dataError) Error() string { return e.fault.Message() }
 func (e dataError) Unwrap() error { return e.fault }
 
-// dataFault turns an error of reading or writing data into one of the command line.
+// dataFault turns an error of reading or writing data into one of the command line: the remedy of a fault becomes
+// its hint, and a file that does not exist is a usage error. nil stays nil.
 func dataFault(err error) error {
 	var fault *files.Error
 	switch {
@@ -155,6 +166,8 @@ func dataFault(err error) error {
 	return err
 }
 
+// dataConvertCommand is `data convert`: it writes trajectories in another format. Fewer than two arguments, an
+// output of unknown format, and one that would replace an input or, without --force, any file are usage errors.
 func (a *app) dataConvertCommand() *cobra.Command {
 	var flags readFlags
 	var out target

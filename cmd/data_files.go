@@ -16,6 +16,9 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
+// Where the data commands read and write: the standard input is kept in a temporary file while it is needed, and an
+// output is written beside its place and renamed.
+
 // stdin is the path that stands for the standard input.
 const stdin = "-"
 
@@ -24,8 +27,9 @@ var magics = []struct{ begin, ending string }{
 	{"PK\x03\x04", ".npz"}, {"\x93NUMPY", ".npy"}, {"MATLAB ", ".mat"}, {"PAR1", ".parquet"}, {"\x1f\x8b", ".csv.gz"},
 }
 
-// inspecting calls work with paths in which a file that holds the standard input takes the place of -, and ends as soon
-// as the user interrupts it.
+// inspecting calls work with paths in which a file that holds the standard input takes the place of -, and ends as
+// soon as the user interrupts it. The standard input is kept in a file because formats such as npz are read from
+// their end; the file lives until work returns. To name - twice is a usage error.
 func (a *app) inspecting(paths []string, work func(paths []string) error) error {
 	return a.atOnce(func() error {
 		at := -1
@@ -44,6 +48,7 @@ func (a *app) inspecting(paths []string, work func(paths []string) error) error 
 		if err != nil {
 			return fmt.Errorf("keep the standard input: %w", err)
 		}
+		// An interruption from here on removes the folder, since work goes on until the process ends.
 		forget, err := a.leftovers.add(dir)
 		if err != nil {
 			return errors.Join(err, os.RemoveAll(dir))
@@ -59,8 +64,10 @@ func (a *app) inspecting(paths []string, work func(paths []string) error) error 
 	})
 }
 
-// spool writes the standard input into a file with the ending of its format.
+// spool writes the standard input into a file with the ending of its format, which its first bytes tell, and
+// returns the path. An empty input is an error of the data.
 func (a *app) spool(dir string) (string, error) {
+	// Longer than each of magics.
 	begin := make([]byte, 16)
 	n, err := io.ReadFull(a.in, begin)
 	if n == 0 {
@@ -87,8 +94,8 @@ func (a *app) spool(dir string) (string, error) {
 	return path, nil
 }
 
-// writeData writes a data set in the format of the path's extension, or into a folder with one CSV file per episode. It
-// replaces an existing file as a whole.
+// writeData writes a data set in the format of the path's extension, or into a folder with one CSV file per
+// episode. It replaces an existing file as a whole. An extension that is not written is a usage error.
 func (a *app) writeData(d *files.Dataset, path string) error {
 	switch name := strings.ToLower(path); {
 	case strings.HasSuffix(name, ".npz"):
@@ -101,8 +108,10 @@ func (a *app) writeData(d *files.Dataset, path string) error {
 	return outputFault(path)
 }
 
+// outputEndings is the hint for an output whose format is not known.
 const outputEndings = "end the name in .npz or .csv, or in / for a folder with one CSV file per episode"
 
+// outputFault is the usage error for an output of a format that is not written.
 func outputFault(path string) error {
 	return config.Hint(config.Usagef("%s: no such format is written", path), outputEndings)
 }
@@ -113,6 +122,7 @@ type target struct {
 	force bool // an existing file may be replaced
 }
 
+// addForce defines the flag --force.
 func (o *target) addForce(c *cobra.Command) {
 	c.Flags().BoolVar(&o.force, "force", false, "replace the file if it exists")
 }
@@ -148,6 +158,8 @@ func (o target) check(read []string) error {
 	return nil
 }
 
+// checkFolder returns a usage error unless dir ends in a separator, which says that a folder is meant, and is
+// empty.
 func checkFolder(dir string) error {
 	if !os.IsPathSeparator(dir[len(dir)-1]) {
 		return config.Usagef("%s is a folder; choose another name", dir)
@@ -163,6 +175,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
+// writeFolder writes a CSV file for each episode, which are numbered with as many digits as the last needs: read as
+// a folder, they are in their order again.
 func (a *app) writeFolder(d *files.Dataset, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the data: %w", err)
@@ -177,7 +191,8 @@ func (a *app) writeFolder(d *files.Dataset, dir string) error {
 	return nil
 }
 
-// replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays whole.
+// replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays
+// whole. An interruption removes the temporary file. All users may read the result, as far as the folder lets them.
 func (a *app) replaceFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

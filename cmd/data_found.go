@@ -10,7 +10,11 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// dataRegimes is what `data info --regimes` finds.
+// What the searches of `data info` find: regimes and bodies. Each has a struct, which is printed with --json, a
+// function that fills it from what package eval finds, and one that prints it for people.
+
+// dataRegimes is what `data info --regimes` finds: the number of regimes, the dimensions of a latent state, and the
+// observations that such a state holds (lags). sure is the share of resampled recordings with the same number.
 type dataRegimes struct {
 	Regimes int           `json:"regimes"`
 	Latent  int           `json:"latent"`
@@ -23,13 +27,16 @@ type dataRegimes struct {
 	found   eval.Evidence // what all of this was taken from
 }
 
+// dataTried is a number of regimes that was tried, with the log likelihood of held-out steps and its standard
+// error.
 type dataTried struct {
 	Regimes       int         `json:"regimes"`
 	LogLikelihood eval.Number `json:"log_likelihood"` // nats per step
 	SE            eval.Number `json:"standard_error"`
 }
 
-// weighed finds how many regimes a data set has, and gives the suggestion their sizes.
+// weighed finds how many regimes a data set has. If there are several, and fewer than the most that were tried, the
+// suggestion gets their number and the sizes that belong to it.
 func (a *app) weighed(d *files.Dataset, g *suggestion, family string) (*dataRegimes, error) {
 	f, err := a.family(family)
 	if err != nil {
@@ -52,6 +59,8 @@ func (a *app) weighed(d *files.Dataset, g *suggestion, family string) (*dataRegi
 	return y, nil
 }
 
+// showWeighed prints the numbers of regimes that were tried, and what follows. A nil y, which was not asked for,
+// prints nothing.
 func (a *app) showWeighed(y *dataRegimes) error {
 	if y == nil {
 		return nil
@@ -83,11 +92,14 @@ type dataBodies struct {
 	Between *dataLink  `json:"between,omitempty"` // the strongest that does not count
 }
 
+// dataBody is a group of channels and controls that belong to one agent.
 type dataBody struct {
 	Channels []string `json:"channels"`
 	Controls []string `json:"controls,omitempty"`
 }
 
+// dataLink says that a channel or control helps to predict a channel a step ahead: gain is the share of the squared
+// error that it saves, z the gain over its standard error; linear says that a linear fit sees it.
 type dataLink struct {
 	From   string  `json:"from"`
 	To     string  `json:"to"`
@@ -96,7 +108,7 @@ type dataLink struct {
 	Linear bool    `json:"linear"`
 }
 
-// divided finds bodies among the channels of a data set.
+// divided finds bodies among the channels of a data set: channels that help to predict each other a step ahead.
 func divided(d *files.Dataset) (*dataBodies, error) {
 	found, err := eval.Divide(d)
 	if err != nil {
@@ -106,7 +118,8 @@ func divided(d *files.Dataset) (*dataBodies, error) {
 	return named(found, columns), nil
 }
 
-// named is a division with the names of columns.
+// named is a division with the names of columns in place of their numbers. Links number the controls behind all
+// channels.
 func named(d eval.Division, c trained.Columns) *dataBodies {
 	y := &dataBodies{Sure: d.Sure, Links: []dataLink{}}
 	if d.Setting != "" {
@@ -135,6 +148,8 @@ func named(d eval.Division, c trained.Columns) *dataBodies {
 	return y
 }
 
+// showBodies prints the bodies, the links within them, the strongest link that does not count, and the setting to
+// train with. A nil y prints nothing.
 func (a *app) showBodies(y *dataBodies) error {
 	if y == nil {
 		return nil
@@ -171,7 +186,7 @@ func (a *app) showBodies(y *dataBodies) error {
 	return a.printf("\n%s\n", y.verdict())
 }
 
-// verdict says what the division is good for.
+// verdict says what the division is good for: a setting of model.bodies, or why there is none.
 func (y *dataBodies) verdict() string {
 	sure := fmt.Sprintf("%.0f %% of 200 resampled data sets give the same division.", 100*y.Sure)
 	switch {

@@ -32,6 +32,7 @@ type dataInfo struct {
 	Regimes *dataRegimes `json:"regimes,omitempty"` // likewise
 }
 
+// dataInfoCommand is `data info`: what files hold, and the command that trains on them.
 func (a *app) dataInfoCommand() *cobra.Command {
 	var flags readFlags
 	var family string
@@ -99,6 +100,7 @@ func (a *app) inspect(args, paths []string, flags readFlags, family string) (dat
 	if info.Summary, err = d.Summarise(); err != nil {
 		return info, nil, err
 	}
+	// The channels were guessed, which the user should see.
 	if len(how.Observe) > len(flags.observe) {
 		info.ReadAs = readWords(how)
 	}
@@ -108,6 +110,8 @@ func (a *app) inspect(args, paths []string, flags readFlags, family string) (dat
 	return info, d, info.divide(a, d)
 }
 
+// showData prints the facts of a data set, a line per channel, how the files were read, notes, and the suggested
+// command.
 func (a *app) showData(d *files.Dataset, info dataInfo) error {
 	if err := dataFacts(d, info).Write(a.out); err != nil {
 		return err
@@ -145,6 +149,7 @@ func (a *app) showData(d *files.Dataset, info dataInfo) error {
 	return a.printf("\n%s\n", info.Suggestion.text(a.invoked))
 }
 
+// dataFacts describes a data set as lines of a name and a text.
 func dataFacts(d *files.Dataset, info dataInfo) terminal.Facts {
 	lengths := fmt.Sprintf("of %d steps", info.Lengths.Max)
 	if info.Lengths.Min < info.Lengths.Max {
@@ -171,6 +176,8 @@ func dataFacts(d *files.Dataset, info dataInfo) terminal.Facts {
 	}
 }
 
+// truth lists the states, labels and modes that the files hold beside observations and controls; at most six
+// labels.
 func truth(s files.Summary) string {
 	var parts []string
 	if s.States > 0 {
@@ -194,6 +201,7 @@ func truth(s files.Summary) string {
 
 // divide fills in how the suggested run would split the data. With env.split=time, it counts recordings by their parts.
 func (i *dataInfo) divide(a *app, d *files.Dataset) error {
+	// The split that a run has by default, and over it what the suggestion sets.
 	settings := &files.Settings{Split: "auto", Validation: 0.1, Test: 0.1}
 	for _, s := range i.Suggestion.Settings {
 		key, value, _ := strings.Cut(s, "=")
@@ -235,6 +243,7 @@ func (i *dataInfo) divide(a *app, d *files.Dataset) error {
 	return nil
 }
 
+// splitText says how many episodes, or steps where time divides, each part has, or why the data cannot be split.
 func (i *dataInfo) splitText() string {
 	switch {
 	case i.SplitProblem != "":
@@ -269,6 +278,7 @@ func channelNotes(channels []files.Channel) []string {
 	return notes
 }
 
+// orUnknown is the text if it is known.
 func orUnknown(known bool, text string) string {
 	if known {
 		return text
@@ -304,7 +314,8 @@ func (a *app) suggested(family string, paths []string, how files.Options, d *fil
 	return g, nil
 }
 
-// family is the family of models of a name, with its keys.
+// family is the family of models of a name, with its keys. An unknown name is a usage error that suggests the
+// nearest one.
 func (a *app) family(name string) (fit.Family, error) {
 	all := a.families()
 	if !slices.Contains(all, name) {
@@ -352,7 +363,8 @@ func (g suggestion) text(program string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// shellLines is a command for a shell. It goes on in another line where it is longer than a terminal is wide.
+// shellLines is a command for a shell, with words quoted where that is needed. It goes on behind a backslash where
+// it is longer than a terminal is wide.
 func shellLines(words []string) string {
 	const width = 78
 	var b strings.Builder

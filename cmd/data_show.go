@@ -22,6 +22,8 @@ import (
 // maxShown is how many episodes fit side by side.
 const maxShown = 4
 
+// dataShowCommand is `data show`: it draws the first episodes of files or of a simulation. More episodes than fit
+// on a page are a usage error.
 func (a *app) dataShowCommand() *cobra.Command {
 	var reading readFlags
 	var simulating simulateFlags
@@ -55,7 +57,7 @@ and paths, the arm, the hopper). Writes PNG, SVG and the numbers as CSV.`,
 	return c
 }
 
-// source reads files or simulates a preset.
+// source reads files or, if the first argument is no path, simulates a preset.
 func (a *app) source(args []string, reading readFlags, simulating simulateFlags) (*simulation, error) {
 	if !isPath(args[0]) {
 		return a.simulate(args, simulating)
@@ -67,7 +69,8 @@ func (a *app) source(args []string, reading readFlags, simulating simulateFlags)
 	return &simulation{dataset: files.Normalisation{}.Apply(d)}, nil // as float32, without origins
 }
 
-// isPath distinguishes a path from the name of a preset, which has neither a file extension nor a pattern.
+// isPath distinguishes a path from the name of a preset, which has neither a file extension nor a pattern. A word
+// without either is a path if there is such a file or folder. A configuration file is none: it is simulated.
 func isPath(arg string) bool {
 	if isFileName(arg) {
 		return false // a configuration file, to be simulated
@@ -83,6 +86,7 @@ func isPath(arg string) bool {
 // by the same command.
 func (a *app) draw(s *simulation, count int, dir string, read []string) error {
 	d := s.dataset
+	// The first ones, so that the same command draws the same picture.
 	var episodes []int
 	for i := range min(count, len(d.Episodes)) {
 		episodes = append(episodes, i)
@@ -119,7 +123,7 @@ func (a *app) draw(s *simulation, count int, dir string, read []string) error {
 	return a.wroteFiles(pictures...)
 }
 
-// scenes draws the system itself, for the environments that have a picture of it.
+// scenes draws the system itself, for the environments that have a picture of it; nil for all others.
 func scenes(env envs.Env, d *files.Dataset, episodes []int) []figure.Figure {
 	switch e := env.(type) {
 	case *maze.Env:
@@ -132,25 +136,29 @@ func scenes(env envs.Env, d *files.Dataset, episodes []int) []figure.Figure {
 	return nil
 }
 
-// simulation is an environment and the episodes to simulate with it.
+// simulation is an environment with the episodes that it made, or recordings alone: then env is nil and config
+// empty.
 type simulation struct {
 	config  config.Config
 	env     envs.Env
 	dataset *files.Dataset
 }
 
-// simulateFlags override the settings of a preset.
+// simulateFlags override the settings of a preset; episodes and length are 0 where the preset decides.
 type simulateFlags struct {
 	episodes, length int
 	seed             uint64
 }
 
+// add defines the flags. episodes is the default of --episodes, and of says what it counts.
 func (f *simulateFlags) add(c *cobra.Command, episodes int, of string) {
 	c.Flags().IntVar(&f.episodes, "episodes", episodes, of)
 	c.Flags().IntVar(&f.length, "length", 0, "time steps per episode (0: as in the preset)")
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "seed of the simulation; a run with this seed trains on these episodes")
 }
 
+// dataGenerateCommand is `data generate`: it simulates episodes into a file. A missing --out, and an output that
+// must not be written, are found before anything is simulated.
 func (a *app) dataGenerateCommand() *cobra.Command {
 	var flags simulateFlags
 	var out target
@@ -198,7 +206,8 @@ type writtenData struct {
 	SHA256   string `json:"sha256"`
 }
 
-// wrote prints what a written file holds.
+// wrote prints what a written file holds, with the hash of its data: not of its bytes, but of their canonical
+// encoding.
 func (a *app) wrote(d *files.Dataset, path string) error {
 	hash, err := d.Hash()
 	if err != nil {
@@ -210,10 +219,12 @@ func (a *app) wrote(d *files.Dataset, path string) error {
 	})
 }
 
-// maxSimulated is the largest number of values that one command simulates.
+// maxSimulated is the largest number of values that one command simulates: they are held in memory as a whole.
 const maxSimulated = 1 << 30
 
-// simulate makes the episodes of a preset; flags and settings override it.
+// simulate makes the episodes of a preset; flags and settings override it. The episodes of a seed are those that a
+// run with this seed trains on. A configuration of recorded data, and more values than maxSimulated, are usage
+// errors.
 func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	resolved, _, err := a.resolve(args)
 	if err != nil {
@@ -239,6 +250,7 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	}
 	spec := env.Spec()
 	width := spec.Observation + spec.Control + spec.State + len(spec.Labels)
+	// Divided, not multiplied, so that it cannot overflow.
 	if f.episodes > maxSimulated/width/f.length {
 		return nil, config.Hint(config.Usagef("%d episodes of %d steps with %d values are too many for one file", f.episodes,
 			f.length, width), "give --episodes or --length")

@@ -29,6 +29,8 @@ import (
 // errUnfit is returned when a check says that this machine cannot train as it should.
 var errUnfit = errors.New("this machine is not fit yet")
 
+// doctorCommand is `doctor`: it checks whether this machine is ready for training. It asks a broker only if one is
+// named.
 func (a *app) doctorCommand() *cobra.Command {
 	var link connection
 	keysDir := filepath.Join("deploy", "secrets")
@@ -61,7 +63,8 @@ code is 1 if training would fail or give wrong results here.`,
 	return c
 }
 
-// diagnose prints the findings, and returns an error if one is bad.
+// diagnose prints the findings with what to do, and returns errUnfit if one is bad. Doubtful findings are no error:
+// training works in spite of them, if more slowly or less safely.
 func (a *app) diagnose(findings []bench.Finding) error {
 	bad := 0
 	table := terminal.NewTable("check", "", "found").Left(1, 2)
@@ -87,7 +90,9 @@ func (a *app) diagnose(findings []bench.Finding) error {
 // soon is the time before its end at which a certificate is to be made anew.
 const soon = 30 * 24 * time.Hour
 
-// checkKeys looks at a folder of keys; there need not be one.
+// checkKeys looks at a folder of keys: that it can be read, that other users cannot look into it, and that the
+// broker's certificate holds for a while. There need not be a folder, nor, in one that was handed out to a role, a
+// certificate.
 func (a *app) checkKeys(dir string) bench.Finding {
 	f := bench.Finding{Check: "keys", State: bench.OK}
 	info, err := os.Stat(dir)
@@ -125,8 +130,10 @@ func (a *app) checkKeys(dir string) bench.Finding {
 // usualPayload is the limit of a NATS server that says nothing else; chunks are made for it.
 const usualPayload = 1 << 20
 
-// checkBroker connects as a command would, and asks for the coordinator.
+// checkBroker connects as a command would, and asks for the coordinator. It returns the finding about the broker
+// and, if that answers, one about the coordinator.
 func (a *app) checkBroker(link connection) []bench.Finding {
+	// Bad until the broker has answered.
 	f := bench.Finding{Check: "broker", State: bench.Bad}
 	bus, err := link.connect("doctor", hclog.NewNullLogger())
 	if err != nil {
@@ -141,6 +148,7 @@ func (a *app) checkBroker(link connection) []bench.Finding {
 		}
 		ctx, cancel := context.WithTimeout(ctx, reachLimit)
 		defer cancel()
+		// A flush is a message to the broker and back.
 		began := time.Now()
 		if err := bus.Conn().FlushWithContext(ctx); err != nil {
 			return fmt.Errorf("the broker does not answer: %w", err)
@@ -161,6 +169,8 @@ func (a *app) checkBroker(link connection) []bench.Finding {
 	return []bench.Finding{f, coordinator}
 }
 
+// checkCoordinator asks for the list of runs. No answer is doubtful rather than bad: the key may be a worker's,
+// which may not ask.
 func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) bench.Finding {
 	list, err := client.Runs(ctx)
 	if err != nil {
@@ -176,6 +186,7 @@ func (a *app) checkCoordinator(ctx context.Context, client *ops.Client) bench.Fi
 // healthTimeout is the longest wait for the answer of a process on this machine.
 const healthTimeout = 4 * time.Second
 
+// healthCommand is `health`: exit code 0 if a coordinator answers or a worker has touched its file, 1 if not.
 func (a *app) healthCommand() *cobra.Command {
 	var address, file string
 	c := &cobra.Command{
@@ -220,7 +231,8 @@ type wellness struct {
 // touchedWithin is how long ago the health file of a worker that is well was touched at most.
 const touchedWithin = 30 * time.Second
 
-// lately returns an answer if a health file was touched a short time ago.
+// lately returns an answer if a health file was touched a short time ago, and errUnwell if it was not or is not
+// there.
 func lately(path string, now time.Time) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -235,7 +247,8 @@ func lately(path string, now time.Time) (string, error) {
 // errUnwell is returned for an answer that is not 200, and for a worker that gives no sign of life.
 var errUnwell = errors.New("not well")
 
-// health returns the first line of a 200 answer.
+// health returns the first line of a 200 answer, and errUnwell for any other status. An address that is no URL of
+// HTTP is a usage error.
 func health(ctx context.Context, address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

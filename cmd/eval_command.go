@@ -11,6 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
+// evalCommand is `eval`: it evaluates a trained run by a protocol, writes table, JSON, CSV and figure into the
+// folder of the run, and prints the table.
 func (a *app) evalCommand() *cobra.Command {
 	var list bool
 	var f asking
@@ -60,7 +62,7 @@ type protocolLine struct {
 	Usual bool   `json:"usual"`
 }
 
-// listProtocols prints a line for each protocol that fits a run.
+// listProtocols prints a line for each protocol that fits a run, the usual one first. It opens no checkpoint.
 func (a *app) listProtocols(name string) error {
 	c, err := a.runConfig(name)
 	if err != nil {
@@ -102,7 +104,8 @@ func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// evaluateRun measures a run and writes the results into its folder.
+// evaluateRun measures a run at its best or last checkpoint on all cores, and writes the results into its folder. A
+// protocol that the model cannot answer is a usage error.
 func (a *app) evaluateRun(name, which string, q eval.Question) (*trained.Evaluation, error) {
 	run, err := a.open(name, which)
 	if err != nil {
@@ -110,13 +113,14 @@ func (a *app) evaluateRun(name, which string, q eval.Question) (*trained.Evaluat
 	}
 	q.Threads = a.cores
 	e, err := run.Evaluate(q)
+	// What else there is to know of such a run.
 	if err != nil && config.HintOf(err) == "" && errors.Is(err, trained.ErrUnable) {
 		err = config.Hint(err, "objective and bound on the validation set: %s", a.command("runs", "show", name))
 	}
 	return e, err
 }
 
-// printEvaluation prints the table and the path of the figure.
+// printEvaluation prints the table and the path of the figure, if the protocol has one.
 func (a *app) printEvaluation(e *trained.Evaluation) error {
 	figure := ""
 	if e.Figure != "" {

@@ -18,7 +18,8 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// The exit codes that scripts rely on.
+// The exit codes that scripts rely on. An error that nobody foresaw has exitFailed, so that it is never taken for a
+// mistake of the user.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -52,6 +53,8 @@ var exitCodes = []struct {
 	{sweep.ErrInterrupted, exitInterrupted},
 }
 
+// exitCode is the exit code of an error: 0 for nil, 2 for any problem of a configuration, or that of the first
+// entry of exitCodes that the error matches, or 1.
 func exitCode(err error) int {
 	var problems *config.Error
 	switch {
@@ -68,13 +71,15 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// mistaken reports whether an error is the user's: in a configuration, a name or data.
+// mistaken reports whether an error is the user's: in a configuration, a name or data. A coordinator answers an
+// order with such an error as a bad request; other errors are its own.
 func mistaken(err error) bool {
 	code := exitCode(err)
 	return code == exitUsage || code == exitData
 }
 
-// complain prints an error, and its hint in the next line.
+// complain prints an error, and its hint in the next line; in a log of JSON records it is a record with the field
+// hint.
 func (a *app) complain(err error) {
 	hint := config.HintOf(err)
 	if hint == "" && errors.Is(err, syscall.ENOTDIR) {

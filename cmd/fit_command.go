@@ -24,19 +24,23 @@ import (
 
 // fitFlags are the flags of the fit command.
 type fitFlags struct {
-	read             readFlags
-	budget           time.Duration
+	read readFlags
+	// Time that the plan may take on the workers by the cost model, not by a clock.
+	budget time.Duration
+	// Workers of this process, and steps to predict; horizon 0: a season, or up to ten steps.
 	workers, horizon int
 	seed             uint64
 	families         []string
 	name, dir        string
 	dry              bool
-	asked            *fit.Request
-	folder           trials.Folder
-	fitting          *fit.Fit
-	screen           *terminal.Screen
+	// What the flags and arguments ask for, the folder of the sweep, and the plan that was made of them.
+	asked   *fit.Request
+	folder  trials.Folder
+	fitting *fit.Fit
+	screen  *terminal.Screen
 }
 
+// fitCommand is `fit`: it finds the model that predicts recordings best.
 func (a *app) fitCommand() *cobra.Command {
 	flags := &fitFlags{}
 	c := &cobra.Command{
@@ -76,7 +80,9 @@ continues it, with the same result on any number of workers.`,
 	return c
 }
 
-// request is what the arguments ask for.
+// request sets f.asked and f.folder to what the arguments ask for: those with = are settings, the others paths.
+// Numbers that are not positive, unknown families, no file, and the standard input, which can be read once, are
+// usage errors.
 func (f *fitFlags) request(a *app, args []string) error {
 	if f.budget <= 0 || f.workers < 1 || f.horizon < 0 {
 		return config.Usagef("--budget %v --workers %d --horizon %d: they are positive", f.budget, f.workers, f.horizon)
@@ -118,7 +124,8 @@ func (f *fitFlags) request(a *app, args []string) error {
 	return nil
 }
 
-// nameOf is a name for what comes from a file.
+// nameOf is a name for what comes from a file: its stem, with hyphens for what a name cannot have; own if nothing
+// is left.
 func nameOf(path string) string {
 	base := filepath.Base(path)
 	stem, _, _ := strings.Cut(base, ".")
@@ -134,6 +141,9 @@ func nameOf(path string) string {
 	return name
 }
 
+// fit plans, tries the candidates, and keeps the best as a run. A name that belongs to another fit is a usage
+// error. Each of the three parts can be interrupted: the plan is stored, the sweep has checkpoints, and the end is
+// repeated, so that the same command continues to the same result.
 func (a *app) fit(args []string, flags *fitFlags) error {
 	if err := flags.request(a, args); err != nil {
 		return err
@@ -181,7 +191,8 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 	return a.result(r, func() error { return a.tellFit(f, r) })
 }
 
-// fitPlan is the plan in words.
+// fitPlan is the plan in words: each decision with the flag that changes it, the candidates with their cost, and
+// those that the budget does not pay for, of which it names six.
 func fitPlan(f *fit.Fit) string {
 	var b strings.Builder
 	table := terminal.NewTable("decided", "", "otherwise").Left(1, 2)
@@ -205,7 +216,7 @@ func fitPlan(f *fit.Fit) string {
 	return b.String()
 }
 
-// changed shows each candidate that has its score.
+// changed returns a function that prints each candidate that has its score; nil with --quiet.
 func (f *fitFlags) changed(a *app) func(*sweep.State, []sweep.Record) {
 	if a.quiet {
 		return nil
@@ -217,7 +228,8 @@ func (f *fitFlags) changed(a *app) func(*sweep.State, []sweep.Record) {
 	}
 }
 
-// tellFit prints the candidates, the verdict and what can be done with the model.
+// tellFit prints the ten best candidates, the verdict and what can be done with the model. Segments are offered
+// only if the regimes are stable over seeds and the model is not worse than the simple rules.
 func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 	table := terminal.NewTable("candidate", "error").Left(0)
 	scores := r.Scores()
@@ -227,6 +239,7 @@ func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
 	}
+	// What anybody wants of such a model; segment only where its regimes mean something.
 	next := [][]string{{"forecast", r.Run}, {"backtest", r.Run}}
 	if _, standing := r.Report.Beaten(); r.Regimes != nil && r.Regimes.Stable && standing != eval.Behind {
 		next = append(next, []string{"segment", r.Run})

@@ -16,13 +16,17 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
+// Results go to a.out, for people or with --json for programs. Logs, progress, warnings and errors go to a.err, so
+// that a program that reads results gets nothing else.
+
 // jsonFlag adds the flag by which every command with a result prints it for programs: one JSON value on stdout, and
 // nothing else there. docs/operators.md says what programs can rely on.
 func (a *app) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.asJSON, "json", false, "print the result as one JSON value")
 }
 
-// result prints a result: as JSON, or by tell for people.
+// result prints a result: v as JSON, or by tell for people. A command that would print both ways has one call of it
+// at its end; what it prints before has to go to stderr.
 func (a *app) result(v any, tell func() error) error {
 	if a.asJSON {
 		return a.printJSON(v)
@@ -47,7 +51,8 @@ func (a *app) wroteFiles(paths ...string) error {
 	})
 }
 
-// silenced does work whose text for people nobody reads, because the result is JSON.
+// silenced does work whose text for people nobody reads, because the result is JSON: until it returns, a.out is
+// discarded. Warnings and progress still reach stderr.
 func (a *app) silenced(work func() error) error {
 	out := a.out
 	a.out = io.Discard
@@ -55,7 +60,8 @@ func (a *app) silenced(work func() error) error {
 	return work()
 }
 
-// printJSON prints a result as one JSON value. Lines are never broken for a terminal.
+// printJSON prints a result as one JSON value, indented, without escapes for HTML. Lines are never broken for a
+// terminal.
 func (a *app) printJSON(v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -78,6 +84,7 @@ func (a *app) printYAML(text string) error {
 	return a.printAsIs(text)
 }
 
+// printAsIs writes text past the folding of lines for a terminal, and ends it with a line end if it has none.
 func (a *app) printAsIs(text string) error {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -93,17 +100,19 @@ type memoryFlag struct {
 	folder string // off: nowhere; empty: the usual one
 }
 
+// The word and the name of the flag --shared-memory.
 const (
 	noMemory   = "off"
 	memoryName = "shared-memory"
 )
 
+// add defines the flag.
 func (f *memoryFlag) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.folder, memoryName, "", "folder where coordinator and workers on one host meet to share "+
 		"memory, or off (default: a folder of this user in /dev/shm)")
 }
 
-// check returns what is wrong.
+// check returns a usage error for a relative path: coordinator and workers would look for it in different folders.
 func (f *memoryFlag) check() error {
 	if f.folder != "" && f.folder != noMemory && !filepath.IsAbs(f.folder) {
 		return config.Hint(config.Usagef("--%s %s: give an absolute path or %s", memoryName, f.folder, noMemory),
@@ -112,7 +121,8 @@ func (f *memoryFlag) check() error {
 	return nil
 }
 
-// host is the memory that is shared; nil: none is.
+// host is the memory that is shared; nil: none is. Without the flag it is a folder of this user in /dev/shm, a file
+// system in memory, where there is one. Processes of other users have another folder and so share nothing.
 func (f *memoryFlag) host() shm.Host {
 	const usual = "/dev/shm" // of Linux
 	switch f.folder {

@@ -23,6 +23,7 @@ const maxKeys = 1000
 // renewal is how long before its expiry a certificate of the broker is reported as old.
 const renewal = 30 * 24 * time.Hour
 
+// initCommand is `init`: it creates the keys and certificates of a cluster that are missing, and prints no secret.
 func (a *app) initCommand() *cobra.Command {
 	var cfg cluster.InitConfig
 	var handOut map[string]string
@@ -68,10 +69,14 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	return c
 }
 
+// initKeys makes what is missing and says what there is. A number out of range, a host or a worker whose name is
+// none, and an unknown role are usage errors. now is the time from which certificates hold. With --json keys are
+// handed out as well, without the text.
 func (a *app) initKeys(cfg cluster.InitConfig, handOut map[string]string, now time.Time) error {
 	if cfg.Numbered < 0 || cfg.Numbered > maxKeys {
 		return config.Usagef("--workers %d: between 0 and %d", cfg.Numbered, maxKeys)
 	}
+	// From here on something may have been made; what exists is never replaced.
 	report, err := cluster.Init(cfg, now)
 	switch {
 	case errors.Is(err, cluster.ErrHost), errors.Is(err, cluster.ErrWorker):
@@ -99,6 +104,7 @@ type madeKeys struct {
 	Warnings    []string          `json:"warnings"`
 }
 
+// keyReport is the result for programs: r without secrets, and times in UTC. Lists are empty rather than null.
 func keyReport(dir string, r *cluster.Report, warnings []string) madeKeys {
 	m := madeKeys{
 		Folder: dir, Files: map[string]string{}, Hosts: r.Hosts, ServerUntil: r.ServerUntil.UTC(),
@@ -133,7 +139,8 @@ func (a *app) tellKeys(cfg cluster.InitConfig, handOut map[string]string, report
 	return a.afterInit(cfg)
 }
 
-// handOut puts what each role needs into a folder of its own, in the order of the roles' names.
+// handOut puts what each role needs into a folder of its own, in the order of the roles' names. An unknown role is
+// a usage error; roles before it have been handed out.
 func (a *app) handOut(dir string, folders map[string]string) error {
 	for _, role := range slices.Sorted(maps.Keys(folders)) {
 		err := cluster.HandOut(dir, role, folders[role])
@@ -150,7 +157,7 @@ func (a *app) handOut(dir string, folders map[string]string) error {
 	return nil
 }
 
-// keyFiles say for each file what it is and where it belongs.
+// keyFiles say for each file what it is and where it belongs. A file that is not listed is the key of one worker.
 var keyFiles = map[string][2]string{
 	cluster.CoordinatorKey: {"key of coordinators", "coordinator"},
 	cluster.OperatorKey:    {"key of people: submit, runs", "your machine"},
@@ -167,6 +174,7 @@ var keyFiles = map[string][2]string{
 	cluster.RoutesConfig:   {"routes of a NATS server", "NATS servers of a cluster"},
 }
 
+// keyTable lists the files with their state: made, kept or renewed.
 func keyTable(report *cluster.Report) *terminal.Table {
 	table := terminal.NewTable("file", "", "what it is", "goes to").Left(1, 2, 3)
 	for _, f := range report.Files {
@@ -179,7 +187,8 @@ func keyTable(report *cluster.Report) *terminal.Table {
 	return table
 }
 
-// keyWarnings are the problems of the keys.
+// keyWarnings are the problems of the keys, a sentence each: a certificate that lacks a host or ends soon, and a
+// folder that other users can read.
 func keyWarnings(report *cluster.Report, now time.Time) []string {
 	var list []string
 	if len(report.Absent) > 0 {
@@ -196,14 +205,16 @@ func keyWarnings(report *cluster.Report, now time.Time) []string {
 	return list
 }
 
+// day writes the date of a time in UTC.
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// afterInit prints how to use the keys.
+// afterInit prints how to use the keys: a command line for each role, with the first of the hosts as the broker's.
 func (a *app) afterInit(cfg cluster.InitConfig) error {
 	host := "localhost"
 	if len(cfg.Hosts) > 0 {
 		host = cfg.Hosts[0]
 	}
+	// The usual port of NATS.
 	url := net.JoinHostPort(host, "4222")
 	workerKey := cluster.WorkerKey
 	if cfg.Numbered > 0 {

@@ -16,7 +16,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// keysCommand has the commands that change the keys of a cluster while it works.
+// keysCommand is `keys`: the commands that change the keys of a cluster while it works. add, revoke and rotate
+// differ only in the function that changes the folder and in the word for what was done.
 func (a *app) keysCommand() *cobra.Command {
 	dir := filepath.Join("deploy", "secrets")
 	c := &cobra.Command{
@@ -74,7 +75,8 @@ func completeKeys(dir *string) cobra.CompletionFunc {
 	}
 }
 
-// changeKeys does something to keys, and says what helps against what can go wrong.
+// changeKeys does something to keys, and says what helps against what can go wrong. No such key, a key that the
+// cluster cannot do without, a key that exists already and a name that is none are usage errors.
 func (a *app) changeKeys(dir string, names []string, act func(string, []string) error) error {
 	err := act(dir, names)
 	switch {
@@ -99,6 +101,7 @@ type keyLine struct {
 	Seen    *time.Time `json:"last_seen,omitempty"`
 }
 
+// keysListCommand is `keys ls`: names, roles and short public parts of keys, and when the broker last saw them.
 func (a *app) keysListCommand(dir *string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "ls", Short: "List the keys, their roles, and when the broker last saw them", Args: exactly(),
@@ -118,6 +121,8 @@ func (a *app) keysListCommand(dir *string) *cobra.Command {
 	return c
 }
 
+// printKeys prints keys as a table in local time, or as JSON in UTC. When a key was seen last is known only of
+// switchyard's own broker, which notes it.
 func (a *app) printKeys(list []cluster.Key) error {
 	lines := []keyLine{}
 	table := terminal.NewTable("name", "role", "key", "created", "last seen").Left(1, 2, 3, 4)
@@ -136,6 +141,7 @@ func (a *app) printKeys(list []cluster.Key) error {
 	return err
 }
 
+// banCommand is `ban`: it shuts out the workers with a key, by the coordinator or in the folder of runs.
 func (a *app) banCommand() *cobra.Command {
 	var link connection
 	var reason string
@@ -170,6 +176,7 @@ Without it, the folder of runs is changed, and a coordinator that uses it follow
 	return c
 }
 
+// unbanCommand is `unban`: it lets the workers with a key in again.
 func (a *app) unbanCommand() *cobra.Command {
 	var link connection
 	c := &cobra.Command{
@@ -191,14 +198,19 @@ func (a *app) unbanCommand() *cobra.Command {
 	return c
 }
 
-// change is what is done to the list of banned keys: here, in the folder of runs, or there, at a coordinator.
+// change is what is done to the list of banned keys: here, in the folder of runs, or there, at a coordinator. done
+// and before say what is printed if the list has changed and if it was so already.
 type change struct {
 	here         func(list []wire.Ban, key string) ([]wire.Ban, bool)
 	there        func(ctx context.Context, client *ops.Client, key string) (ops.Changed, error)
 	done, before string
 }
 
+// changeBan changes the list of banned keys, and prints whether that changed anything; that it did not is no error.
+// Without a broker the list in the folder of runs is read and written; with one, its coordinator is asked. A text
+// that is no key is a usage error.
 func (a *app) changeBan(c *cobra.Command, link connection, text string, do change) error {
+	// A typing error must not end as a ban of nobody.
 	key, err := cluster.CheckKey(text)
 	if errors.Is(err, cluster.ErrKey) {
 		return config.Usage(err)
@@ -208,6 +220,7 @@ func (a *app) changeBan(c *cobra.Command, link connection, text string, do chang
 		if err != nil {
 			return err
 		}
+		// A coordinator that uses the folder reads the list again by itself.
 		list, changed := do.here(list, key)
 		if changed {
 			err = cluster.Save(a.runsDir, list)
@@ -235,6 +248,7 @@ type keyChange struct {
 	Changed bool     `json:"changed"`
 }
 
+// tellBan prints what was done.
 func (a *app) tellBan(key string, changed bool, do change) error {
 	said := do.before
 	if changed {

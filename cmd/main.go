@@ -20,6 +20,8 @@ import (
 // environment, the signals and the terminal of the process: Main passes them to the commands. The registry lists the
 // environments and models that the commands know.
 func Main(r *config.Registry) {
+	// Two signals fit: the first asks the command to end, the second asks it not to finish its work. More say
+	// nothing new.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	built, ok := debug.ReadBuildInfo()
@@ -38,7 +40,8 @@ func Main(r *config.Registry) {
 	os.Exit(a.run(os.Args[1:]))
 }
 
-// columns is the width of a terminal; 0 if f is none.
+// columns is the number of columns of the terminal that f is; 0 if f is none, such as a file or a pipe, whose lines
+// are not broken. It is asked before each write, because a window may change its size.
 func columns(f *os.File) int {
 	n, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {

@@ -44,7 +44,8 @@ type writtenPages struct {
 	Pages  int    `json:"pages"`
 }
 
-// manPages writes the page of a command and those of its subcommands, and returns how many.
+// manPages writes the page of a command and those of its subcommands, and returns how many. The page of a
+// subcommand is switchyard-NAME.1; hidden commands have none.
 func (a *app) manPages(c *cobra.Command, dir string) (int, error) {
 	path := filepath.Join(dir, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1")
 	if err := a.replaceFile(path, func(w io.Writer) error {
@@ -66,7 +67,8 @@ func (a *app) manPages(c *cobra.Command, dir string) (int, error) {
 	return n, nil
 }
 
-// manPage is the page of a command in roff.
+// manPage is the page of a command in roff. Its long text, which setWidth has broken into lines, is not filled
+// again.
 func manPage(c *cobra.Command) string {
 	var b strings.Builder
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
@@ -92,6 +94,7 @@ func manPage(c *cobra.Command) string {
 	if c.Example != "" {
 		fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roff(c.Example))
 	}
+	// The page of the command above, and those of the commands below.
 	var others []string
 	if c.HasParent() {
 		others = append(others, strings.ReplaceAll(c.Parent().CommandPath(), " ", "-"))
@@ -107,6 +110,7 @@ func manPage(c *cobra.Command) string {
 	return b.String()
 }
 
+// firstOf is the first of two texts that is not empty.
 func firstOf(a, b string) string {
 	if a != "" {
 		return a
@@ -114,7 +118,8 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// roff quotes what roff would obey: backslashes, and points and apostrophes that begin a line.
+// roff quotes what roff would obey: backslashes, hyphens, which it may set as another sign, and points and
+// apostrophes that begin a line.
 func roff(text string) string {
 	text = strings.NewReplacer("\\", "\\e", "-", "\\-").Replace(text)
 	lines := strings.Split(text, "\n")

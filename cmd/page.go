@@ -24,17 +24,22 @@ type webFlags struct {
 	model             web.ModelFunc // nil: the page shows no models
 }
 
+// add defines the flags of a command whose page is on by default, as serve, coordinator and sweep.
+// trainFlags.addPage defines --web for commands whose page is off by default.
 func (f *webFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.listen, "web", "127.0.0.1:8080", "address of the web page and the metrics; none turns both off")
 	f.addToken(c)
 }
 
+// addToken defines the flag of the file with the token.
 func (f *webFlags) addToken(c *cobra.Command) {
 	c.Flags().StringVar(&f.tokenFile, "web-token-file", "", "file with the token that the page asks for; required on "+
 		"addresses that other machines can reach, and for stopping runs from the page")
 }
 
-// open listens on the address of the page. It returns nil for --web none.
+// open listens on the address of the page, but answers nobody until the server's Serve is called. It returns nil
+// for --web none. A wrong address, a token that cannot be read, and a missing token at an address that other
+// machines can reach are usage errors; an address in use is not.
 func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*web.Server, error) {
 	if f.listen == "none" {
 		return nil, nil
@@ -52,6 +57,7 @@ func (f *webFlags) open(source web.Source, runsDir string, log hclog.Logger) (*w
 			return nil, config.Usage(err)
 		}
 	}
+	// A nil Sweeps or Model leaves out these parts of the page.
 	server, err := web.Listen(f.listen, web.Config{
 		Source: source, Sweeps: f.sweeps, Model: f.model, Dir: runsDir,
 		Token: token, Version: job.Version(), Log: log.Named("web"),
@@ -70,6 +76,7 @@ type trainPage struct {
 	web.Folder
 	server *web.Server
 
+	// mu guards the rest: the page asks while the training goes on.
 	mu    sync.Mutex
 	name  string
 	lead  *coordinator.Coordinator
@@ -82,7 +89,8 @@ var (
 	_ web.Checkpointer = (*trainPage)(nil)
 )
 
-// opened is called when the coordinator is there.
+// opened returns the function that the session calls when the coordinator of the named run is there. Until then the
+// page shows the run as its folder has it.
 func (p *trainPage) opened(name string) func(*coordinator.Coordinator, *lead.Watch) {
 	return func(lead *coordinator.Coordinator, w *lead.Watch) {
 		p.mu.Lock()
@@ -91,7 +99,9 @@ func (p *trainPage) opened(name string) func(*coordinator.Coordinator, *lead.Wat
 	}
 }
 
-// leads calls do with the lock held if this process trains the named run.
+// leads calls do with the lock held if this process trains the named run. For a run of the folder that another
+// process leads, or that is over, it returns web.ErrNotRunning; for a name without a run it returns the error of
+// the folder.
 func (p *trainPage) leads(name string, do func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +130,7 @@ func (p *trainPage) Run(name string) (web.Run, error) {
 	return p.dress(r), err
 }
 
-// dress adds what this process knows of its run.
+// dress replaces what the folder says of the run of this process by what its coordinator knows, which is newer.
 func (p *trainPage) dress(r web.Run) web.Run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,15 +140,17 @@ func (p *trainPage) dress(r web.Run) web.Run {
 	return r
 }
 
-// Stop implements web.Source.
+// Stop implements web.Source: the run finishes its step, writes a checkpoint and ends as interrupted.
 func (p *trainPage) Stop(name string) error { return p.leads(name, func() { p.stop() }) }
 
-// Checkpoint implements web.Checkpointer.
+// Checkpoint implements web.Checkpointer: the coordinator is asked for a checkpoint outside of the schedule.
 func (p *trainPage) Checkpoint(name string) error {
 	return p.leads(name, func() { p.lead.Checkpoint() })
 }
 
-// serve shows the page while train does its work, until its context ends. A nil page shows nothing.
+// serve shows the page while train does its work, until its context ends, and returns the errors of both. A nil
+// page shows nothing. Two contexts are kept apart: Stop ends the training alone, and the page, which outlives ctx,
+// is shown until the last checkpoint is written.
 func (p *trainPage) serve(ctx context.Context, train func(context.Context) error) error {
 	if p == nil {
 		return train(ctx)
@@ -160,7 +172,7 @@ func (p *trainPage) serve(ctx context.Context, train func(context.Context) error
 	return errors.Join(err, <-done)
 }
 
-// here says where a run is trained.
+// here says where a run is trained, for its plan. An empty folder means that it is not.
 func (f *trainFlags) here(folder string) job.Here {
 	return job.Here{
 		Folder: folder, Workers: f.workers, Slots: f.slots, Broker: f.listen, Page: cmp.Or(f.url, f.page.listen),

@@ -23,22 +23,26 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
+// paperFlags are the flags of the paper command: asIs trains nothing, dry only says what would be trained.
 type paperFlags struct {
-	size     string
-	seeds    int
-	only     []string
-	out      string
+	// Size of the runs, seeds of each model, and the parts to reproduce; none: all parts.
+	size  string
+	seeds int
+	only  []string
+	out   string
+	// Runs that are trained at the same time, with one worker each.
 	parallel int
 	dry      bool
 	asIs     bool
 }
 
-// Limits of flags.
+// Limits of flags: larger numbers are taken for slips.
 const (
 	maxSeeds    = 1000
 	maxParallel = 1024
 )
 
+// paperCommand is `paper`: it trains the models of the paper, evaluates them and writes a report.
 func (a *app) paperCommand() *cobra.Command {
 	var f paperFlags
 	c := &cobra.Command{
@@ -84,6 +88,7 @@ func listOf[T ~string](words []T) string {
 	return strings.Join(list, ", ")
 }
 
+// completeWords completes one of the words.
 func completeWords[T ~string](words []T) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var list []cobra.Completion
@@ -94,7 +99,8 @@ func completeWords[T ~string](words []T) cobra.CompletionFunc {
 	}
 }
 
-// choices checks the flags and returns what is asked for.
+// choices checks the flags and returns the parts that are asked for; nil means all. An unknown size or part, a
+// number out of range, and --dry-run with --as-is are usage errors.
 func (f paperFlags) choices() ([]paper.Choice, error) {
 	if !slices.Contains(paper.Sizes(), paper.Size(f.size)) {
 		return nil, config.Usagef("--size %s: must be %s", f.size, listOf(paper.Sizes()))
@@ -120,6 +126,8 @@ func (f paperFlags) choices() ([]paper.Choice, error) {
 	return choices, nil
 }
 
+// paper trains what is missing and writes the report. It writes it also if some trials could not be trained, and
+// then returns paper.ErrFailed; if it is interrupted, it writes none and returns an error with exit code 3.
 func (a *app) paper(f paperFlags) error {
 	choices, err := f.choices()
 	if err != nil {
@@ -139,6 +147,7 @@ func (a *app) paper(f paperFlags) error {
 	if plan.Size == paper.Smoke {
 		s.Episodes = smokeEpisodes
 	}
+	// A folder with runs of another study is found before hours of training.
 	if err := s.Check(); err != nil {
 		return err
 	}
@@ -149,6 +158,7 @@ func (a *app) paper(f paperFlags) error {
 	left := 0
 	err = a.untilSaved(screen, "finishing the steps, writing checkpoints", func(ctx context.Context) error {
 		defer screen.Finish()
+		// The estimate is made here, too, so that a signal ends it: it times updates.
 		var costs []float64
 		var err error
 		if costs, left, err = a.estimate(s, plan); err != nil || f.dry {
@@ -176,8 +186,8 @@ const smokeEpisodes = 40
 // measuring limits how long configurations are timed before anything is trained.
 const measuring = 500 * time.Millisecond
 
-// estimate says what is left to train, and returns the cost of each trial: in seconds of one core, or in updates where
-// all take seconds.
+// estimate prints on stderr what is left to train, and returns the cost of each trial: in seconds of one core, or
+// in updates where all take seconds. A smoke study is not timed, because timing would take as long as its trials.
 func (a *app) estimate(s *paper.Study, plan *paper.Plan) (costs []float64, left int, err error) {
 	costs = make([]float64, len(plan.Trials))
 	for i, t := range plan.Trials {
@@ -199,6 +209,7 @@ func (a *app) estimate(s *paper.Study, plan *paper.Plan) (costs []float64, left 
 		for _, seconds := range costs {
 			total += seconds
 		}
+		// The runs share the cores, but none can be divided: the longest is a lower bound.
 		long := max(total/float64(s.Parallel), slices.Max(costs)) * float64(time.Second)
 		text = fmt.Sprintf("about %s of training here with %s at a time, by an update of %d of %s; the measurements of each "+
 			"come on top", terminal.Short(time.Duration(long)), terminal.Count(s.Parallel, "run"), c.Measured,
@@ -223,12 +234,15 @@ type judged struct {
 	Claims map[string]string `json:"claims"`
 }
 
-// writePaper writes the report and prints the claims.
+// writePaper writes the report and prints the judgement of each claim that can be judged; began is the time at
+// which the command was started. The report's own line of command has no path of this machine, so that the same
+// results give the same files.
 func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began time.Time) error {
 	results, err := paper.Read(plan, s)
 	if err != nil {
 		return err
 	}
+	// The command that makes this report, for its first page.
 	words := []string{"paper", "--size", f.size, "--seeds", fmt.Sprint(f.seeds)}
 	if len(f.only) > 0 {
 		words = append(words, "--only", strings.Join(f.only, ","))
@@ -256,6 +270,7 @@ func (a *app) writePaper(plan *paper.Plan, s *paper.Study, f paperFlags, began t
 	})
 }
 
+// reportCommand is `report`: one page about runs of the local folder.
 func (a *app) reportCommand() *cobra.Command {
 	var out string
 	var wanted []string
@@ -276,12 +291,15 @@ where it is missing.`,
 	return c
 }
 
+// reportRuns adds the evaluations that are asked for and missing, and writes the report. A run that is named twice,
+// or that does not exist, and a numbers.csv that would replace a file of a run, are usage errors.
 func (a *app) reportRuns(names, protocols []string, out string) error {
 	var list []paper.Run
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
 			return config.Usagef("run %s is named twice", name)
 		}
+		// All runs are looked at before the first is measured.
 		info, err := store.Load(a.runsDir, name)
 		if err != nil {
 			return a.missingRun(err)

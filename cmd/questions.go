@@ -18,6 +18,12 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
+// Each command of this file is one question to a trained run. question checks the flags and opens the run; the
+// function that it is given reads the recordings, asks, and calls tell. The shapes in the help texts are those of
+// the arrays in npz files.
+
+// forecastCommand is `forecast`: what follows the end of recordings, with quantiles. Without --controls it warns
+// that the controls to come are taken as zero.
 func (a *app) forecastCommand() *cobra.Command {
 	var f asking
 	q := trained.Query{}
@@ -68,6 +74,8 @@ of each array is the recording.`,
 	return c
 }
 
+// filterCommand is `filter`: the latent state of each step by what was observed up to it. With --in - it answers
+// lines of JSON as they come, and reads no file.
 func (a *app) filterCommand() *cobra.Command {
 	var f asking
 	var of serving.LinesOptions
@@ -101,6 +109,7 @@ serve --model does the same over HTTP and NATS.`,
 	return c
 }
 
+// smoothCommand is `smooth`: the latent state of each step by the whole recording.
 func (a *app) smoothCommand() *cobra.Command {
 	var f asking
 	c := a.question(&f, "smooth NAME", "Infer states from whole recordings, and fill gaps",
@@ -114,6 +123,8 @@ observations [steps, channels], mean and sd [steps, states].`,
 	return c
 }
 
+// segmentCommand is `segment`: the regimes of recordings, and how well they fit true ones where the data hold
+// these.
 func (a *app) segmentCommand() *cobra.Command {
 	var f asking
 	c := a.question(&f, "segment NAME", "Divide recordings into regimes",
@@ -140,6 +151,7 @@ F1 of the boundaries.`,
 	return c
 }
 
+// linearizeCommand is `linearize`: the linear system at each step of recordings.
 func (a *app) linearizeCommand() *cobra.Command {
 	var f asking
 	c := a.question(&f, "linearize NAME", "Print the linear system at each step of recordings",
@@ -156,6 +168,8 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 	return c
 }
 
+// simulateCommand is `simulate`: series from the model alone, with given controls, or like each of given
+// recordings.
 func (a *app) simulateCommand() *cobra.Command {
 	var f asking
 	var q trained.SimulateQuery
@@ -193,6 +207,7 @@ of episodes if there are several: data commands read the npz.`,
 			if err := scaledAs(run, q.Of); err != nil {
 				return err
 			}
+			// Without --in every series begins at a drawn initial state.
 			list, err := run.Simulate(q)
 			if err != nil {
 				return err
@@ -213,7 +228,8 @@ of episodes if there are several: data commands read the npz.`,
 	return c
 }
 
-// scaledAs returns a usage error for a recording that has no scale, where each has one of its own.
+// scaledAs returns a usage error for a recording that has no scale, where each has one of its own. Where all
+// recordings share a scale, name means nothing and is not checked.
 func scaledAs(run *trained.Run, name string) error {
 	known := run.Scaled()
 	if known == nil || slices.Contains(known, name) {
@@ -228,7 +244,8 @@ func scaledAs(run *trained.Run, name string) error {
 		"it saw %s", list)
 }
 
-// readControls reads the controls of coming steps, a row each.
+// readControls reads the controls of coming steps, a row each. like is a recording that they follow, whose columns
+// of times and names join the rows to it. A model without controls is a usage error.
 func readControls(path string, c trained.Columns, like trained.Recording) (*files.Plan, error) {
 	if len(c.Controls) == 0 {
 		return nil, config.Usagef("--controls %s: the model takes no controls", path)
@@ -241,7 +258,8 @@ func readControls(path string, c trained.Columns, like trained.Recording) (*file
 	return p, dataFault(err)
 }
 
-// plan gives recordings the controls of the steps that follow them.
+// plan gives recordings the controls of the horizon steps that follow each. All recordings are of one data set: the
+// columns of the first are those of all.
 func plan(path string, c trained.Columns, list []trained.Recording, horizon int) error {
 	p, err := readControls(path, c, list[0])
 	for i := 0; err == nil && i < len(list); i++ {
@@ -250,6 +268,8 @@ func plan(path string, c trained.Columns, list []trained.Recording, horizon int)
 	return dataFault(err)
 }
 
+// backtestCommand is `backtest`: forecasts of held-out recordings, scored beside simple rules. A prefix or horizon
+// that no recording is long enough for is a usage error.
 func (a *app) backtestCommand() *cobra.Command {
 	var f asking
 	var q eval.Question
@@ -296,6 +316,8 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 	return c
 }
 
+// exportCommand is `export`: it writes a model for other programs. An unknown format, and a family of models that
+// the format has no graphs for, are usage errors.
 func (a *app) exportCommand() *cobra.Command {
 	var f asking
 	var o trained.ExportOptions

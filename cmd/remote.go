@@ -15,6 +15,9 @@ import (
 	"github.com/switchyard-ml/switchyard/ops"
 )
 
+// How a command asks a coordinator: ask connects to the broker, reach waits for the connection, a client of package
+// ops sends the request, and answered makes of its error one with a hint.
+
 // Time limits of a command that asks a coordinator.
 const (
 	reachLimit  = 5 * time.Second  // until the broker answers
@@ -23,12 +26,14 @@ const (
 	openLimit   = 2 * time.Minute  // until the coordinator has opened a run
 )
 
-// ask connects to a broker and calls do with a client for its coordinator.
+// ask connects to a broker and calls do with a client for its coordinator. A signal ends the context of do. Errors
+// are those of the command line, with hints; see answered.
 func (a *app) ask(link connection, do func(ctx context.Context, client *ops.Client) error) error {
 	return a.askUntil(link, "stopping", do)
 }
 
-// askUntil is ask; ending is said when the user interrupts it.
+// askUntil is ask; ending is said when the user interrupts it. Of several causes it returns the one that explains
+// most: a key of another role before the missing answer that follows from it.
 func (a *app) askUntil(link connection, ending string, do func(ctx context.Context, client *ops.Client) error) error {
 	bus, err := link.connect("operator", a.logger(a.err, hclog.Warn).Named("broker"))
 	if err != nil {
@@ -39,6 +44,7 @@ func (a *app) askUntil(link connection, ending string, do func(ctx context.Conte
 		if err := reach(ctx, bus, link.url); err != nil {
 			return err
 		}
+		// ctx ends at a signal, asking also when the broker refuses; the errors below are told apart by that.
 		asking, cancel := untilDenied(ctx, bus)
 		defer cancel()
 		err := do(asking, ops.NewClient(bus.Conn()))
@@ -55,8 +61,9 @@ func (a *app) askUntil(link connection, ending string, do func(ctx context.Conte
 	})
 }
 
-// untilDenied returns a context that also ends when the broker refuses the request for lack of permission. The broker
-// reports that separately, and no answer to the request follows.
+// untilDenied returns a context that also ends when the broker refuses the request for lack of permission. The
+// broker reports that separately, and no answer to the request follows: without this, the command would wait until
+// its limit. The caller must cancel the context, which ends the goroutine behind it.
 func untilDenied(ctx context.Context, bus *cluster.Bus) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -74,7 +81,8 @@ func untilDenied(ctx context.Context, bus *cluster.Bus) (context.Context, contex
 	return ctx, cancel
 }
 
-// reach waits for the connection to the broker.
+// reach waits for the connection to the broker. It gives up after reachLimit if the broker is silent, and after
+// refuseLimit if it answers and does not let the client in, which waiting rarely mends.
 func reach(ctx context.Context, bus *cluster.Bus, url string) error {
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -98,7 +106,9 @@ func reach(ctx context.Context, bus *cluster.Bus, url string) error {
 	return nil
 }
 
-// answered turns the error of a request into an error of the command line, with a hint.
+// answered turns the error of a request into an error of the command line, with the hint of the coordinator. A
+// request that is wrong in itself, names no run or conflicts with one is a usage error; a failure of the
+// coordinator is none.
 func (a *app) answered(link connection, err error) error {
 	var e *ops.Error
 	switch {
@@ -120,7 +130,8 @@ func (a *app) answered(link connection, err error) error {
 	return err
 }
 
-// remotely is a command line for the coordinator at this broker.
+// remotely is a command line for the coordinator at this broker. Flags whose values the environment has anyway are
+// left out.
 func (a *app) remotely(link connection, arguments ...string) string {
 	if link.url != a.getenv(natsVariable) {
 		arguments = append(arguments, "--nats", link.url)

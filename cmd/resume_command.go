@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
+// resumeCommand is `resume`: it continues a run of the local folder from its newest valid checkpoint.
 func (a *app) resumeCommand() *cobra.Command {
 	var flags trainFlags
 	c := &cobra.Command{
@@ -39,6 +40,9 @@ with. The parameters end up the same, bit for bit, as without the interruption.`
 	return c
 }
 
+// resume continues a run as train leads a new one. A run that has made its last step is no error: it is printed
+// with what to do next. A name without a run, and a run that another process holds, are usage errors. Damaged
+// checkpoints are skipped with a warning.
 func (a *app) resume(name string, flags trainFlags) error {
 	place := lead.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: lead.NewStore(a.runsDir), Command: a.command}
 	r, err := lead.Reopen(place, name, flags.slots)
@@ -58,10 +62,12 @@ func (a *app) resume(name string, flags trainFlags) error {
 	for _, s := range r.Skipped {
 		fmt.Fprintln(a.err, "warning: skipped:", s)
 	}
+	// Reopen holds the run, so that every way out from here closes it; lead does it at the end.
 	t, err := a.training(r.Plan, flags, r.From)
 	if err != nil {
 		return errors.Join(err, r.Run.Close())
 	}
+	// The run is recorded as running only once the broker and the page have their addresses.
 	if err := r.Begin(); err != nil {
 		t.close()
 		return errors.Join(lead.DiskHint(err, r.Run, a.command), r.Run.Close())
@@ -70,6 +76,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 }
 
 // mostRegimeSteps is how many steps of recordings are divided into regimes when a run ends; segment divides more.
+// The first recording is divided whole, whatever its length.
 const mostRegimeSteps = 20000
 
 // showRegimes divides the recordings of a finished run on own data into regimes, prints how long they last and how the
@@ -111,7 +118,8 @@ func (a *app) showRegimes(run *store.Run) error {
 	return nil
 }
 
-// behindPersistence reports whether a model of recordings predicts them worse, over all horizons, than the last value.
+// behindPersistence reports whether a model of recordings predicts them worse, in the mean over all horizons, than
+// the last value. It is false if persistence was not measured.
 func behindPersistence(n eval.Numbers) bool {
 	sum, horizons := 0.0, 0.0
 	for k := 1; ; k++ {

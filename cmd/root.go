@@ -15,7 +15,12 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
-// run executes the command line and returns the exit code.
+// A command is made by a method of app that returns a cobra.Command. Its flags are variables of that method; its
+// function checks the arguments and calls a method that does the work and returns an error. Their doc comments say
+// which errors are usage errors, with exit code 2.
+
+// run executes the command line and returns the exit code. An error is printed once, here: commands return errors
+// and do not print them.
 func (a *app) run(arguments []string) int {
 	root := a.rootCommand()
 	root.SetArgs(arguments)
@@ -31,6 +36,9 @@ func (a *app) run(arguments []string) int {
 	return exitCode(err)
 }
 
+// rootCommand is the program without a subcommand: it has the global flags, and checks them before any subcommand
+// runs. An unknown format of the log and --quiet together with --verbose are usage errors. Cobra prints neither
+// errors nor usage by itself; run does that.
 func (a *app) rootCommand() *cobra.Command {
 	root := group("switchyard", "Train switching linear dynamical systems on CPUs", `Switchyard trains switching linear dynamical systems with deep variational inference,
 data-parallel on CPUs. Start with:
@@ -71,6 +79,7 @@ data-parallel on CPUs. Start with:
 // setWidth makes help texts fit a terminal of usual width: prose is set anew, lists and flags are folded, and examples
 // go on behind a backslash.
 func setWidth(root *cobra.Command) {
+	// Cobra's template has no parameter for the width of the flags, so the call in it is replaced.
 	usage := strings.NewReplacer(".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", terminal.Columns))
 	root.SetUsageTemplate(usage.Replace(root.UsageTemplate()))
 	var fit func(c *cobra.Command)
@@ -137,6 +146,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	// Hidden and deprecated commands, and help itself, are not suggested.
 	var words []string
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
@@ -150,7 +160,8 @@ func subcommand(c *cobra.Command, args []string) error {
 	return config.Hint(config.Usagef("unknown command %q for %s", args[0], c.CommandPath()), "%s", hint)
 }
 
-// flagError turns an error of the flag parser into a usage error that suggests the nearest flag.
+// flagError turns an error of the flag parser into a usage error that suggests the nearest flag, or else tells how
+// to list the flags.
 func flagError(c *cobra.Command, err error) error {
 	name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 	var words []string
@@ -163,7 +174,8 @@ func flagError(c *cobra.Command, err error) error {
 	return config.Hint(config.Usage(err), "%s --help lists the flags", c.CommandPath())
 }
 
-// exactly is cobra.ExactArgs with a message that names the arguments.
+// exactly is cobra.ExactArgs with a usage error that names the arguments: exactly("A", "B") wants two, exactly()
+// none.
 func exactly(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(words) {
@@ -178,6 +190,8 @@ func exactly(words ...string) cobra.PositionalArgs {
 	}
 }
 
+// versionCommand is `version`: it prints the version, the revision from which the program was built, Go, platform
+// and the kernels in use; with --json the versions as they are kept with each run.
 func (a *app) versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",

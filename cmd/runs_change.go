@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
+// runsRemoveCommand is `runs rm`. It ends at the first run that it cannot remove; those before are gone.
 func (a *app) runsRemoveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm NAME...", Short: "Remove runs with all their files",
@@ -51,6 +52,7 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 	return c
 }
 
+// runsRenameCommand is `runs rename`. A name that is taken, and a run that a process works on, are usage errors.
 func (a *app) runsRenameCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rename NAME NEW", Short: "Rename a run",
@@ -72,6 +74,7 @@ func (a *app) runsRenameCommand() *cobra.Command {
 	return c
 }
 
+// runsCompareCommand is `runs compare`: two runs side by side.
 func (a *app) runsCompareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "compare A B", Short: "Compare the results and settings of two runs",
@@ -107,6 +110,8 @@ func incomparable(differences []config.Difference) (metrics []string, key string
 	return metrics, key
 }
 
+// compareRuns prints state, results and the keys that differ. Results that must not be compared are left out and
+// named.
 func (a *app) compareRuns(left, right string) error {
 	var infos [2]store.Info
 	var configs [2]config.Config
@@ -120,6 +125,7 @@ func (a *app) compareRuns(left, right string) error {
 		}
 	}
 	differences := config.AllDifferences(configs[0], configs[1])
+	// Numbers of other data, or of another loss, say nothing about which run is better.
 	hidden, why := incomparable(differences)
 	if a.asJSON {
 		return a.printJSON(comparison{infos, append([]config.Difference{}, differences...), append([]string{}, hidden...)})
@@ -150,6 +156,7 @@ func (a *app) compareRuns(left, right string) error {
 
 // pruning is what runs prune was asked for.
 type pruning struct {
+	// An age as parseAge reads it; empty: whole runs are kept. sweeps is the folder of sweeps.
 	older  string
 	sweeps string
 	yes    bool
@@ -163,6 +170,7 @@ type pruned struct {
 	Removed bool          `json:"removed"`
 }
 
+// runsPruneCommand is `runs prune`: it removes what no run or sweep needs.
 func (a *app) runsPruneCommand() *cobra.Command {
 	var f pruning
 	c := &cobra.Command{
@@ -188,7 +196,10 @@ progress, sweeps with keep: all, and runs whose files the configuration of anoth
 	return c
 }
 
+// pruneRuns lists what would be removed, asks unless --yes is given, and removes it. An age that is none, and
+// --json where it would have to ask, are usage errors.
 func (a *app) pruneRuns(f pruning) error {
+	// Without --older-than no whole run is removed.
 	older, err := parseAge(f.older)
 	if err != nil {
 		return err
@@ -253,7 +264,8 @@ func (a *app) removeItems(items []trials.Item, tell func(trials.Item) error) err
 	return nil
 }
 
-// agreed asks a question whose answer is yes or no. Where nobody answers, it is an error.
+// agreed asks a question whose answer is yes or no; anything but y and yes is no. Where nobody answers, because the
+// input has ended, it is a usage error.
 func (a *app) agreed(question string) (bool, error) {
 	if err := a.printf("%s [y/N] ", question); err != nil {
 		return false, err
@@ -286,7 +298,8 @@ func parseAge(text string) (time.Duration, error) {
 
 // labelling is what runs label changes.
 type labelling struct {
-	add, drop        []string
+	add, drop []string
+	// The new note; noted says that it was given, because an empty one removes the note.
 	note             string
 	noted            bool
 	archive, restore bool
@@ -298,6 +311,7 @@ type labelledRun struct {
 	store.Labels
 }
 
+// runsLabelCommand is `runs label`: it changes tags, note and archive of runs.
 func (a *app) runsLabelCommand() *cobra.Command {
 	var f labelling
 	c := &cobra.Command{
@@ -322,6 +336,8 @@ runs only on request. Nothing that a run computes changes, and a run can be labe
 	return c
 }
 
+// labelRuns changes the labels of each run and prints what they are then. What is both added and dropped is
+// dropped. Labels that are too long or too many are a usage error.
 func (a *app) labelRuns(f labelling, names []string) error {
 	if f.archive && f.restore {
 		return config.Usagef("--archive and --restore: choose one")

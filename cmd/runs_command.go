@@ -24,6 +24,7 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
+// runsCommand is the group `runs`. Commands with --nats ask a coordinator; all others work on the local folder.
 func (a *app) runsCommand() *cobra.Command {
 	c := group("runs", "List, show, compare, label, rename, remove and export runs", `List, show, stop, compare, label, rename, remove, prune and export runs. With --nats the runs
 are those of the coordinator at that broker, not those in the local folder.`)
@@ -32,6 +33,7 @@ are those of the coordinator at that broker, not those in the local folder.`)
 	return c
 }
 
+// runsListCommand is `runs ls`: the runs, and below them the banned keys; with --json the runs alone.
 func (a *app) runsListCommand() *cobra.Command {
 	var link connection
 	c := &cobra.Command{
@@ -146,6 +148,7 @@ func (a *app) listRuns(c *cobra.Command, link connection) (list []store.Info, ba
 	return list, bans, fmt.Sprintf("at the coordinator; start one with: %s", a.remotely(link, "submit", "fhn")), err
 }
 
+// runsShowCommand is `runs show`: what is known of one run, here or at a coordinator.
 func (a *app) runsShowCommand() *cobra.Command {
 	var link connection
 	c := &cobra.Command{
@@ -185,6 +188,7 @@ func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run
 	return r, "at the coordinator", err
 }
 
+// runsStopCommand is `runs stop`. It needs a broker: a run of this machine is stopped by a signal to its process.
 func (a *app) runsStopCommand() *cobra.Command {
 	var link connection
 	c := &cobra.Command{
@@ -206,7 +210,7 @@ which it continues to the same bits when it is submitted again under the same na
 	return c
 }
 
-// stopRun stops a run and waits until it has stopped.
+// stopRun stops a run and waits until it has stopped, for openLimit at most, as its step may take long.
 func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
@@ -236,6 +240,7 @@ func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) erro
 	}
 }
 
+// showRun prints a table about a run. folder is the path of its folder, or says where it is.
 func (a *app) showRun(r web.Run, folder string) error {
 	info := r.Info
 	table := terminal.NewTable("run", info.Name).Left(1)
@@ -282,6 +287,7 @@ func (a *app) showRun(r web.Run, folder string) error {
 	return err
 }
 
+// checkpointOf describes the newest checkpoint of a run.
 func checkpointOf(info store.Info) string {
 	switch {
 	case info.Checkpoint == 0:
@@ -292,6 +298,7 @@ func checkpointOf(info store.Info) string {
 	return fmt.Sprintf("step %s, params_sha256 %s", terminal.Group(info.Checkpoint), info.ParametersSHA256)
 }
 
+// validationOf describes the last validation and the best; the bounds and the regimes where the model has them.
 func validationOf(info store.Info) string {
 	if _, validated := info.Metrics["validation_objective"]; !validated {
 		return "none yet"
@@ -347,6 +354,7 @@ func sharersOf(live web.Live) string {
 	return "with " + strings.Join(list, ", ")
 }
 
+// metric is a metric of a run with five digits, or - if the run does not have it.
 func metric(info store.Info, name string) string {
 	v, ok := info.Metrics[name]
 	if !ok {

@@ -23,9 +23,11 @@ var forms = []string{"csv", "tensorboard", "mlflow"}
 // patienceWithServer is how long a request to a tracking server may take.
 const patienceWithServer = 30 * time.Second
 
-// exporting is what runs export was asked for.
+// exporting is what runs export was asked for: the form, its file or folder, and for MLflow the address of the
+// server and the name of the experiment there. An empty file or folder is the usual one.
 type exporting struct{ to, out, url, experiment string }
 
+// runsExportCommand is `runs export`: metrics of a run for other programs.
 func (a *app) runsExportCommand() *cobra.Command {
 	var f exporting
 	c := &cobra.Command{
@@ -55,6 +57,8 @@ func (a *app) runsExportCommand() *cobra.Command {
 	return c
 }
 
+// exportRun writes the metrics of a run in the form f.to, or sends them. An unknown form, event files in the folder
+// of a run that still writes its own, and a missing address of the server are usage errors.
 func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	switch {
 	case !slices.Contains(forms, f.to):
@@ -112,6 +116,8 @@ type sent struct {
 	LeftOut    int    `json:"left_out"` // values that were not finite
 }
 
+// exportCSV writes the metrics of a run as a table, NAME.csv if out is empty. It refuses to replace a file of the
+// run.
 func (a *app) exportCSV(name, out string) error {
 	if out == "" {
 		out = name + ".csv"

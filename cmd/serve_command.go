@@ -16,6 +16,9 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 )
 
+// serveCommand is `serve`: a page of the runs of a folder, or, with --model, a trained model. Here --nats counts
+// only if it is typed: the environment variable, which is there for other commands, would otherwise open the model
+// to a broker.
 func (a *app) serveCommand() *cobra.Command {
 	var flags webFlags
 	var sweepsDir string
@@ -58,6 +61,7 @@ Ctrl-C ends it.`,
 	return c
 }
 
+// serve shows the page until a signal ends it. --web none, which leaves nothing to serve, is a usage error.
 func (a *app) serve(flags webFlags, sweepsDir string) error {
 	flags.sweeps, flags.model = sweepsOf(sweepsDir), a.portrait
 	server, err := flags.open(web.Folder(a.runsDir), a.runsDir, a.logger(a.err, hclog.Info))
@@ -75,13 +79,15 @@ func (a *app) serve(flags webFlags, sweepsDir string) error {
 
 // modelFlags say which model is served, and to how many.
 type modelFlags struct {
+	// Name of the run; empty: no model is served.
 	run        string
 	checkpoint string
 	connection connection
 	limits     serving.Limits
 }
 
-// serveModel serves a trained model over HTTP, and over NATS where a broker is named.
+// serveModel serves a trained model over HTTP, and over NATS where a broker is named, until a signal ends it.
+// Nothing to serve by, limits below 1, and a family of models that cannot be asked step by step are usage errors.
 func (a *app) serveModel(page webFlags, f modelFlags) error {
 	if page.listen == "none" && f.connection.url == "" {
 		return config.Usagef("--web none without --nats serves nothing")
@@ -122,7 +128,8 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 	})
 }
 
-// listener listens on the address of the page, and reads its token, which an address that other machines reach needs.
+// listener listens on the address of the page, and reads its token, which an address that other machines reach
+// needs. The caller closes the listener. Errors are those of open.
 func (f *webFlags) listener() (net.Listener, string, error) {
 	if err := listenAddress("web", f.listen, 8080); err != nil {
 		return nil, "", err

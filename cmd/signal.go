@@ -13,6 +13,10 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
+// A signal ends work in one of four ways. untilSaved waits for a checkpoint, however long that takes, unless a
+// second signal comes. untilSignal waits for less than a second. atOnce does not wait, and removes what the work
+// would leave behind. Where a command does none of these, endable ends it at once.
+
 // errAborted is returned when the user did not wait for the end of the work.
 var errAborted = errors.New("aborted")
 
@@ -39,10 +43,12 @@ func (a *app) untilSignal(to io.Writer, what string, work func(context.Context) 
 func (a *app) untilInterrupted(to io.Writer, what string, timer func(time.Duration) <-chan time.Time,
 	work func(context.Context) error,
 ) error {
+	// Whatever ends this function ends the context, so that work which is left behind does not go on unasked.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals, release := a.watch.claim()
 	defer release()
+	// The channel has room, so that work which nobody waits for any more can still end.
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
 	var asked time.Time
@@ -69,7 +75,8 @@ func (a *app) untilInterrupted(to io.Writer, what string, timer func(time.Durati
 	}
 }
 
-// watch hands signals to the work that waits for them. While no work does, a signal ends the command at once.
+// watch hands signals to the work that waits for them. While no work does, a signal ends the command at once. Work
+// may be nested; only the innermost gets the signals. A watch is safe for concurrent use.
 type watch struct {
 	mu      sync.Mutex
 	waiting []chan os.Signal // the innermost work last

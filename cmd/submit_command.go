@@ -29,6 +29,7 @@ type submitFlags struct {
 	waits bool // no worker serves the run yet
 }
 
+// submitCommand is `submit`: it gives a run to a coordinator.
 func (a *app) submitCommand() *cobra.Command {
 	var flags submitFlags
 	c := &cobra.Command{
@@ -59,6 +60,9 @@ Presets:
 	return c
 }
 
+// submit resolves the configuration here, uploads the data that it names, and submits the run. The request has a
+// random name, by which the coordinator recognises one that is sent twice. With --wait it follows the run to its
+// end.
 func (a *app) submit(args []string, flags submitFlags) error {
 	resolved, overrides, err := a.resolveRun("submit", args)
 	if err != nil {
@@ -77,6 +81,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		ending = "not waiting any more; what the coordinator has accepted continues"
 	}
 	return a.askUntil(flags.link, ending, func(ctx context.Context, client *ops.Client) error {
+		// The data come first: without them the coordinator could not prepare the run.
 		if data := p.Data; data != nil {
 			if s.Normalisation, err = data.Normalisation(); err != nil {
 				return err
@@ -87,6 +92,7 @@ func (a *app) submit(args []string, flags submitFlags) error {
 		}
 		limited, cancel := context.WithTimeout(ctx, openLimit)
 		defer cancel()
+		// To open a run on large data takes a while, which should not look like a hang.
 		patience := time.AfterFunc(patientFor, func() {
 			a.logger(a.err, hclog.Warn).Warn("the coordinator has not answered yet", "waiting_up_to", openLimit.String())
 		})
@@ -105,7 +111,8 @@ func (a *app) submit(args []string, flags submitFlags) error {
 	})
 }
 
-// upload brings a data set to the coordinator.
+// upload brings a data set to the coordinator, with its progress on the screen. What the coordinator has already is
+// not sent again.
 func (a *app) upload(ctx context.Context, client *ops.Client, data []byte) error {
 	screen := a.screen()
 	defer screen.Finish()
@@ -137,7 +144,7 @@ func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 		a.remotely(flags.link, "runs", "stop", s.Name))
 }
 
-// A run that no worker serves within so many queries waits for one.
+// A run that no worker serves within so many queries, which take two seconds, waits for one.
 const (
 	waitQueries  = 8
 	waitInterval = 250 * time.Millisecond
@@ -165,8 +172,9 @@ const patientFor = 5 * time.Second
 // followInterval is the time between two queries for a run that is followed.
 const followInterval = time.Second
 
-// follow shows the progress of a run until it has ended, and returns how it ended. If the coordinator does not answer,
-// follow keeps asking.
+// follow shows the progress of a run until it has ended, and returns how it ended. If the coordinator does not
+// answer, follow keeps asking; if it answers with an error, follow returns that. A signal ends the command, not the
+// run.
 func (a *app) follow(ctx context.Context, client *ops.Client, link connection, name string) error {
 	screen := a.screen()
 	defer screen.Finish()
@@ -178,6 +186,7 @@ func (a *app) follow(ctx context.Context, client *ops.Client, link connection, n
 		case ctx.Err() != nil:
 			return config.Hint(fmt.Errorf("not waiting for run %s any more; it continues", name), "look after it with: %s",
 				a.remotely(link, "runs", "show", name))
+		// The coordinator has answered that it cannot: to ask again would not help.
 		case errors.As(err, &e):
 			return err
 		case err != nil:

@@ -19,12 +19,16 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 )
 
+// Subcommands of sweep. They ask trials.Operations, which the sweeps of a folder and those of a coordinator
+// implement.
+
 // sweepOrder is a subcommand that tells a sweep what to do.
 type sweepOrder struct {
 	name, short, long, done string
 	order                   sweep.Order
 }
 
+// orders are the subcommands that give an order; done is the word for what has happened.
 var orders = []sweepOrder{
 	{"stop", "Stop a sweep, with checkpoints of the running trials", "The process that leads it exits with code 3; the " +
 		"command that started it continues it.", "is stopped", sweep.Halt},
@@ -41,6 +45,7 @@ type sweepAsk struct {
 	ask     func(o trials.Operations, args []string) (answer any, tell func() error, err error)
 }
 
+// sweepAskCommand makes the command of a question. Unless q says otherwise, its argument is the name of a sweep.
 func (a *app) sweepAskCommand(flags *sweepFlags, q sweepAsk) *cobra.Command {
 	var link connection
 	c := &q.command
@@ -61,6 +66,7 @@ func (a *app) sweepAskCommand(flags *sweepFlags, q sweepAsk) *cobra.Command {
 	return c
 }
 
+// sweepOrderCommand is `sweep stop`, `sweep pause` or `sweep resume`.
 func (a *app) sweepOrderCommand(flags *sweepFlags, o sweepOrder) *cobra.Command {
 	return a.sweepAskCommand(flags, sweepAsk{
 		cobra.Command{Use: o.name + " NAME", Short: o.short, Long: o.short + ". " + o.long},
@@ -71,6 +77,7 @@ func (a *app) sweepOrderCommand(flags *sweepFlags, o sweepOrder) *cobra.Command 
 	})
 }
 
+// sweepListCommand is `sweep ls`.
 func (a *app) sweepListCommand(flags *sweepFlags) *cobra.Command {
 	return a.sweepAskCommand(flags, sweepAsk{
 		cobra.Command{Use: "ls", Short: "List the sweeps", Args: exactly()},
@@ -94,6 +101,7 @@ func (a *app) writeSweeps(list []trials.Summary) error {
 	return err
 }
 
+// sweepShowCommand is `sweep show`: the best trials and what mattered.
 func (a *app) sweepShowCommand(flags *sweepFlags) *cobra.Command {
 	return a.sweepAskCommand(flags, sweepAsk{
 		cobra.Command{Use: "show NAME", Short: "Show the trials of a sweep, best first"},
@@ -174,6 +182,7 @@ func estimateText(t *sweep.ReportTrial, metric int) string {
 	return fmt.Sprintf("%s [%s, %s]", metricText(e.Mean), metricText(e.Low), metricText(e.High))
 }
 
+// sweepBestCommand is `sweep best`.
 func (a *app) sweepBestCommand(flags *sweepFlags) *cobra.Command {
 	return a.sweepAskCommand(flags, sweepAsk{
 		cobra.Command{Use: "best NAME", Short: "Print the best trial and the command that reproduces it"},
@@ -213,6 +222,7 @@ func (a *app) writeBest(b *trials.Best) error {
 	return out.err
 }
 
+// sweepExtendCommand is `sweep extend`. It leads a sweep of the folder itself; a coordinator continues its own.
 func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 	more := 0
 	c := a.sweepAskCommand(flags, sweepAsk{
@@ -278,12 +288,14 @@ type printer struct {
 	err error
 }
 
+// printf writes, unless there was an error, which stays in err.
 func (p *printer) printf(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format, args...)
 	}
 }
 
+// sweepSubmitCommand is `sweep submit`: it gives a sweep to a coordinator.
 func (a *app) sweepSubmitCommand(flags *sweepFlags) *cobra.Command {
 	var link connection
 	var name string
@@ -317,6 +329,7 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 	}
 	r.Folder.Dir = filepath.Join(os.TempDir(), "switchyard-no-sweeps") // what the coordinator has is its own matter
 	files := map[string]string{}
+	// The coordinator gets the same bytes as Prepare here, under their base names.
 	r.Read = func(path string) ([]byte, error) {
 		data, err := os.ReadFile(path)
 		if err == nil {

@@ -25,6 +25,10 @@ import (
 	"github.com/switchyard-ml/switchyard/web"
 )
 
+// The way of a run: its configuration is resolved, planned by package job, given a broker and a page (training) and
+// a folder (create), led to its end (lead) and evaluated (report). resume joins at training, with a checkpoint.
+
+// trainCommand is `train`: it trains a new run in this process and evaluates it.
 func (a *app) trainCommand() *cobra.Command {
 	var flags trainFlags
 	var name string
@@ -55,6 +59,7 @@ Presets:
 	return c
 }
 
+// presetList lists the presets with their titles, a line each, for help texts.
 func presetList() string {
 	var b strings.Builder
 	for _, p := range config.Presets() {
@@ -63,6 +68,9 @@ func presetList() string {
 	return b.String()
 }
 
+// train makes a run of the configuration that args name and leads it to its end. Faults of the flags and of the
+// configuration are usage errors, and so is a name that another run has. With --dry-run it prints the plan and the
+// configuration and writes nothing.
 func (a *app) train(args []string, name string, dry bool, flags trainFlags) error {
 	if err := flags.check(); err != nil {
 		return err
@@ -84,6 +92,7 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 		}
 		return a.printYAML("\n" + string(resolved.Annotated()))
 	}
+	// The order matters: an address in use must not leave the folder of a run behind.
 	t, err := a.training(p, flags, nil)
 	if err != nil {
 		return err
@@ -96,7 +105,8 @@ func (a *app) train(args []string, name string, dry bool, flags trainFlags) erro
 	return a.lead(t, run)
 }
 
-// create makes the folder of a new run.
+// create makes the folder of a new run. A name that is taken is store.ErrOccupied, a usage error, with the hint to
+// continue that run; the error of a full disk says how to make room.
 func (a *app) create(t *training, name string, args, overrides []string) (*store.Run, error) {
 	p := t.session.Plan
 	run, err := p.MakeRun(a.runsDir, job.Origin{
@@ -112,8 +122,9 @@ func (a *app) create(t *training, name string, args, overrides []string) (*store
 	return run, nil
 }
 
-// training is a run that this process leads, on its screen.
+// training is a run that this process leads, on its screen. It owns what it opened; lead or close closes it.
 type training struct {
+	// What is trained, by whom and over which broker; Train closes its transport.
 	session *lead.Session
 	flags   trainFlags
 	screen  *terminal.Screen
@@ -128,8 +139,9 @@ func (t *training) close() {
 	}
 }
 
-// training prepares to lead a run of a plan. It starts the broker, so that an address in use is reported before the
-// folder of the run is made.
+// training prepares to lead a run of a plan, from a checkpoint or, if that is nil, from the initial parameters. It
+// starts the broker and the page, so that an address in use is reported before the folder of the run is made. The
+// caller calls lead or close.
 func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoint) (*training, error) {
 	screen := a.screen()
 	log := a.logger(screen, hclog.Info)
@@ -163,7 +175,9 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 	return t, nil
 }
 
-// lead trains a run to its end, evaluates it and prints what to do next.
+// lead trains a run to its end, evaluates it and prints what to do next; with --json it prints one value, a
+// trainedRun. After the first signal it finishes the step, writes a checkpoint and returns an error with exit code
+// 3. It closes the run in any case but one: after a second signal the session may still use it.
 func (a *app) lead(t *training, run *store.Run) error {
 	s := t.session
 	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
@@ -174,6 +188,7 @@ func (a *app) lead(t *training, run *store.Run) error {
 		s.Opened = t.page.opened(run.Name())
 	}
 	began := time.Now()
+	// From outside to inside: signals, the page, the session. Each ends the context of the next.
 	err := a.untilSaved(t.screen, "finishing the step and writing a checkpoint", func(ctx context.Context) error {
 		defer t.screen.Finish()
 		return t.page.serve(ctx, func(ctx context.Context) error { return s.Train(ctx, run, a.progress(t.screen, s.Log)) })
@@ -192,8 +207,10 @@ func (a *app) lead(t *training, run *store.Run) error {
 	if err := run.Close(); err != nil {
 		return err
 	}
+	// From here on the run is complete and closed. What fails below is its evaluation, which can be repeated.
 	info := run.Info()
 	if a.asJSON {
+		// The evaluation prints what people would read; here only its numbers count.
 		var e *trained.Evaluation
 		err := a.silenced(func() error {
 			var err error
@@ -235,7 +252,8 @@ type trainedRun struct {
 	Evaluation json.RawMessage `json:"evaluation,omitempty"`
 }
 
-// ended records how a run ended before its last step, and adds a hint how to continue it.
+// ended records how a run ended before its last step, and adds a hint how to continue it. It does not close the
+// run.
 func (a *app) ended(run *store.Run, err error) error {
 	recorded := lead.End(run, err)
 	if errors.Is(err, syscall.ENOSPC) {
@@ -285,6 +303,7 @@ func (a *app) origin(run *store.Run, p *job.Plan) string {
 
 // learningPreset is the preset that a smoke preset is a tiny version of; empty: there is none.
 func learningPreset(preset string) string {
+	// Only a preset of the same name without the suffix counts: not every smoke preset has one.
 	base, smoke := strings.CutSuffix(preset, "/smoke")
 	if smoke && slices.ContainsFunc(config.Presets(), func(p config.Preset) bool { return p.Name == base }) {
 		return base
@@ -295,6 +314,7 @@ func learningPreset(preset string) string {
 // report evaluates a finished run, prints the results and suggests what to do next. The evaluation is nil where none is
 // usual.
 func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err error) {
+	// The commands to suggest; which they are depends on the data and on how good the model is.
 	next := [][]string{{"runs", "show", run.Name()}}
 	learns := learningPreset(p.Config.Preset)
 	if trained.Usual(p.Config) {
@@ -314,6 +334,7 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 			if err := a.showRegimes(run); err != nil {
 				return nil, err
 			}
+			// Own data: what the model is good for, unless the last value predicts better.
 			if next = a.usesOf(p.Config, run.Name()); behindPersistence(e.Numbers) {
 				next = a.insteadOf(p.Config, run.Name())
 			}

@@ -13,15 +13,19 @@ import (
 
 // trainFlags are the flags that train and resume share.
 type trainFlags struct {
+	// Workers of this process, and shards that each of them computes at a time.
 	workers, slots int
-	listen, keys   string
-	join           clusterFlags
-	share          memoryFlag
-	events         bool
-	page           webFlags // of this training; its address is empty unless it is asked for
-	url            string   // of the page, when it is there
+	// Address of the embedded broker, empty: no other process joins; and the folder of its keys, empty: it asks for
+	// none.
+	listen, keys string
+	join         clusterFlags
+	share        memoryFlag
+	events       bool
+	page         webFlags // of this training; its address is empty unless it is asked for
+	url          string   // of the page, when it is there
 }
 
+// add defines the flags that train, resume and sweep share. cores is the default number of workers.
 func (f *trainFlags) add(c *cobra.Command, cores int) {
 	c.Flags().IntVar(&f.workers, "workers", cores, "workers in this process; changes speed, never results")
 	c.Flags().IntVar(&f.slots, "slots", 1, "shards that a worker computes at a time")
@@ -33,7 +37,7 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 	f.join.add(c, "form a cluster of the embedded broker and other servers: address for their routes")
 }
 
-// addPage adds the flags of the page of a training.
+// addPage adds the flags of the page of a training, which is off unless --web is given, and that of event files.
 func (f *trainFlags) addPage(c *cobra.Command) {
 	addEvents(c, &f.events)
 	c.Flags().StringVar(&f.page.listen, "web", "", "address of a web page that shows the run, e.g. 127.0.0.1:8080 "+
@@ -55,6 +59,8 @@ func addEvents(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "tensorboard", true, "write event files into tb in the run's folder during training")
 }
 
+// check returns a usage error for flags that contradict each other, or that have no effect: what is for outside
+// workers without --listen, and a token without a page. No workers are right only if others can join.
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
 		return config.Usagef("%s with %s: at least one of each is required (0 workers only with --listen)",
@@ -63,6 +69,8 @@ func (f *trainFlags) check() error {
 	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err
 	}
+	// Workers of this process hand their vectors over directly; memory is shared with those of other processes
+	// only.
 	if f.listen == "" && f.share.folder != "" {
 		return config.Usagef("--%s %s: no outside worker can join without --listen", memoryName, f.share.folder)
 	}

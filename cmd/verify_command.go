@@ -15,9 +15,13 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
+// verify and diff print what package lead finds. They read the logs of runs and recompute steps, and change no run.
+
 // errOtherBits is returned when steps do not reproduce the bits that they should have.
 var errOtherBits = errors.New("the bits differ")
 
+// verifyCommand is `verify`: it recomputes steps of a run and compares them with its log. No workers is a usage
+// error; other bits are errOtherBits, with exit code 1.
 func (a *app) verifyCommand() *cobra.Command {
 	var from, to uint64
 	var workers int
@@ -38,6 +42,7 @@ in whole rounds.`,
 			}
 			var v *lead.Verdict
 			err := a.untilSignal(a.err, "stopping", func(ctx context.Context) error {
+				// Open reads the whole log and prepares the data, so that a signal has to end it, too.
 				r, err := lead.Open(a.kinds, a.runsDir, args[0])
 				if err != nil {
 					return a.missingRun(err)
@@ -58,7 +63,8 @@ in whole rounds.`,
 	return c
 }
 
-// recomputing are the options for steps that are computed again, with their progress on the screen.
+// recomputing are the options for steps that are computed again, by so many workers of this process, with their
+// progress on the screen.
 func (a *app) recomputing(workers int) lead.Options {
 	screen := a.screen()
 	return lead.Options{
@@ -89,6 +95,9 @@ func (a *app) judge(v *lead.Verdict) error {
 		"verify it on another machine, too: the machine that differs from the others has other arithmetic or damaged memory")
 }
 
+// printVerdict prints which steps are the same, or the first that is not: both hashes and the workers whose blocks
+// or sums this machine does not reproduce. nil suspects mean that the log does not tell, none that all of them are
+// right.
 func (a *app) printVerdict(v *lead.Verdict) error {
 	start := "the initial parameters"
 	if v.Start > 0 {
@@ -146,6 +155,8 @@ func (a *app) printNotes(notes []lead.Note) error {
 	return nil
 }
 
+// diffCommand is `diff`: the first step at which two runs differ, and why. Runs that differ are an error with exit
+// code 1.
 func (a *app) diffCommand() *cobra.Command {
 	var workers int
 	c := &cobra.Command{
@@ -180,6 +191,7 @@ the worker whose results differ from what this machine computes.`,
 	return c
 }
 
+// diff compares two runs of the local folder. It only reads them. A signal ends it.
 func (a *app) diff(nameA, nameB string, workers int) (d *lead.Comparison, err error) {
 	err = a.untilSignal(a.err, "stopping", func(ctx context.Context) error {
 		ra, err := lead.Open(a.kinds, a.runsDir, nameA)
@@ -196,6 +208,8 @@ func (a *app) diff(nameA, nameB string, workers int) (d *lead.Comparison, err er
 	return d, err
 }
 
+// printComparison prints where two runs part, with the keys, the place in the model and the workers that may
+// explain it.
 func (a *app) printComparison(d *lead.Comparison) error {
 	if d.Equal {
 		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, terminal.Group(d.Common))
@@ -228,7 +242,8 @@ func (a *app) printComparison(d *lead.Comparison) error {
 	return nil
 }
 
-// placeText says where two runs differ first.
+// placeText says where two runs differ first: in which tensor of which shard, and how many of its elements. step 0
+// is the initial parameters.
 func placeText(p *lead.Parting, step uint64) string {
 	if p.What == "model" {
 		return fmt.Sprintf("their models differ, first in tensor %s", p.Tensor)

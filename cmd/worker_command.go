@@ -26,15 +26,20 @@ import (
 
 // workerFlags describe a worker of the pool.
 type workerFlags struct {
-	link  connection
+	// The broker; its key may be a folder, of which takeKey chooses a free one.
+	link connection
+	// Shards that are computed at a time; 0 until check sets it.
 	slots int
 	id    string
 	alive string // file that says that the worker lives; empty: none
+	// The server that the worker carries, if its cluster has an address; own is that server once it runs.
 	serve brokerFlags
 	share memoryFlag
 	own   *cluster.Broker // nil: none
 }
 
+// workerCommand is `worker`: it computes gradients for the runs of a coordinator until a signal ends it. It prints
+// nothing on stdout; stderr has its log.
 func (a *app) workerCommand() *cobra.Command {
 	var flags workerFlags
 	c := &cobra.Command{
@@ -89,7 +94,8 @@ see docs/scaling.md and docs/security.md.`,
 	return c
 }
 
-// check returns what is wrong, and fills in the defaults.
+// check fills in the defaults: a slot for each core, and a name made from that of the machine. Usage errors are a
+// number of slots below 0 or above wire.MaxLeases, a name that is none, and what checkServer says.
 func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	if f.slots < 0 || f.slots > wire.MaxLeases {
 		return config.Usagef("--slots %d: must be 1 to %d, or 0 for one per core", f.slots, wire.MaxLeases)
@@ -113,7 +119,8 @@ func (f *workerFlags) check(c *cobra.Command, cores int) error {
 	return f.checkServer(c)
 }
 
-// checkServer checks how the worker reaches others.
+// checkServer checks how the worker reaches others. It needs an address of a broker unless it carries a server of
+// its own; flags of that server without --cluster are usage errors.
 func (f *workerFlags) checkServer(c *cobra.Command) error {
 	if f.serve.join.listen == "" && (f.serve.listen != "" || f.serve.keys != "" || f.serve.tls) {
 		return config.Hint(config.Usagef("--listen, --keys and --tls of a worker are for its own server, which "+
@@ -128,7 +135,9 @@ func (f *workerFlags) checkServer(c *cobra.Command) error {
 	return f.link.check(c)
 }
 
-// work serves runs until a signal ends it.
+// work serves runs until a signal ends it: it takes a free key if a folder of keys was given, starts the server of
+// the worker if it carries one, and connects. If the key is replaced meanwhile, it connects again with the new one.
+// After a signal it returns nil once the agent has handed back its leases.
 func (a *app) work(flags workerFlags) error {
 	log := a.logger(a.err, hclog.Info)
 	faults, err := a.injector(flags.id, log)
@@ -158,6 +167,7 @@ func (a *app) work(flags workerFlags) error {
 			go flags.own.Follow(ctx)
 			go cutOffWith(ctx, faults, flags.own, log)
 		}
+		// Each turn is one connection. All other ends of serveRuns are for good.
 		for {
 			err := a.serveRuns(ctx, flags, faults, log)
 			if !errors.Is(err, errKeyChanged) || ctx.Err() != nil {
@@ -171,15 +181,19 @@ func (a *app) work(flags workerFlags) error {
 // errKeyChanged ends a connection whose key was replaced.
 var errKeyChanged = errors.New("the key has changed")
 
-// serveRuns serves runs over one connection, until ctx ends or the key is replaced.
+// serveRuns serves runs over one connection. It returns nil when ctx ends, errKeyChanged when the key is replaced,
+// and worker.ErrRefused, with the coordinator's reason, if the coordinator does not take this worker.
 func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.Injector, log hclog.Logger) error {
+	// The cause tells a key that was replaced from the end of the command.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	// The worker's own server counts as long as it reaches others; else the connection goes to --nats.
 	bus, err := flags.link.connectTo(flags.own, "worker "+flags.id, func() { stop(errKeyChanged) }, log.Named("broker"))
 	if err != nil {
 		return err
 	}
 	defer bus.Close()
+	// The coordinator compares it with its own: a worker with other arithmetic is refused.
 	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
 		ID: flags.id, Slots: flags.slots, Info: job.Name(), Numerics: fingerprint, Build: buildWith(a.kinds, faults),
@@ -216,8 +230,8 @@ func (f *workerFlags) sign(log hclog.Logger) func() {
 	}
 }
 
-// follow runs an agent. It returns once the agent has handed back its leases: the result of what it still computes is
-// no longer needed.
+// follow runs an agent until ctx ends or the coordinator refuses it. It returns once the agent has handed back its
+// leases: the result of what it still computes is no longer needed, and the process may end in the middle of it.
 func follow(ctx context.Context, agent *worker.Agent) error {
 	done := make(chan error, 1)
 	go func() { done <- agent.Run(ctx) }()
@@ -241,7 +255,8 @@ func buildWith(kinds *config.Kinds, faults *fault.Injector) func(job, data []byt
 	}
 }
 
-// workerName makes a name from the name of the machine, so that people can find it.
+// workerName makes a name from the name of the machine, so that people can find it: at most 40 characters of it
+// that a name may have, and 8 random hexadecimal digits, which keep workers of one machine apart.
 func workerName(host string) string {
 	const most = 40
 	name := strings.Map(func(r rune) rune {
@@ -259,7 +274,8 @@ func workerName(host string) string {
 	return name + "-" + hex.EncodeToString(b[:])
 }
 
-// fingerprintName is a short name for a numerics fingerprint. Programs with the same fingerprint compute the same bits.
+// fingerprintName is a short name for a numerics fingerprint: the first 12 digits of the hash of all kernels and
+// checksums. Programs with the same fingerprint compute the same bits.
 func fingerprintName(lines []wire.Numeric) string {
 	var text []byte
 	for _, line := range lines {

@@ -14,10 +14,11 @@ type usage struct{ error }
 func (usage) Is(target error) bool { return target == ErrUsage }
 func (e usage) Unwrap() error      { return e.error }
 
-// Usage marks an error as the caller's mistake.
+// Usage marks an error as the caller's mistake; wrapping it keeps the mark. A nil error must not be marked: the
+// result is never nil.
 func Usage(err error) error { return usage{err} }
 
-// Usagef is Usage of fmt.Errorf.
+// Usagef is Usage of fmt.Errorf, with %w as there.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
 // hinted is an error with a hint, which is not part of its text.
@@ -28,7 +29,8 @@ type hinted struct {
 
 func (e hinted) Unwrap() error { return e.error }
 
-// Hint adds a hint to an error; a nil error stays nil.
+// Hint adds a hint to an error; a nil error stays nil. The hint does not change the text of the error nor what it
+// matches. It is a clause without a full stop, which is printed in a line of its own.
 func Hint(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -36,7 +38,8 @@ func Hint(err error, format string, args ...any) error {
 	return hinted{err, fmt.Sprintf(format, args...)}
 }
 
-// HintOf is the outermost hint of an error; empty if it has none.
+// HintOf is the outermost hint of an error; empty if it has none. Whoever hints last knows most of what the user
+// did.
 func HintOf(err error) string {
 	var h hinted
 	errors.As(err, &h)

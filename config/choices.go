@@ -2,6 +2,8 @@ package config
 
 // choices are the defaults that the kinds of these entries choose in place of those of a preset, by key.
 func (k *Kinds) choices(entries []entry) map[string]string {
+	// A resolver of its own reads the entries without reporting problems: they are reported when they are read for
+	// good.
 	r := k.resolver()
 	r.choose(entries)
 	r.applyAll(entries)
@@ -12,6 +14,7 @@ func (k *Kinds) choices(entries []entry) map[string]string {
 	}
 	list := map[string]string{}
 	for _, d := range kind.Decides(c) {
+		// Decisions that follow a key of the kind are no defaults: settle gives them, whatever is written.
 		if d.By == "" {
 			list[d.Key] = d.Value
 		}
@@ -29,6 +32,8 @@ func (r *resolver) prefer(layers []layer) {
 		all = append(all, l.entries...)
 	}
 	last := r.config.kinds.choices(all)
+	// The entries of the base lie behind one another, preset by preset, the one that the others are based on first.
+	// Each is judged by what was chosen when it was written: by the entries up to its end.
 	base := layers[0].entries
 	var kept []entry
 	for from := 0; from < len(base); {
@@ -38,6 +43,7 @@ func (r *resolver) prefer(layers []layer) {
 		}
 		then := r.config.kinds.choices(base[:to])
 		for _, e := range base[from:to] {
+			// known: when the preset was written there was a choice for this key, its own or that of its base.
 			before, known := then[e.path]
 			now, chosen := last[e.path]
 			if known && (!chosen || now != before) {

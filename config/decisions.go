@@ -8,8 +8,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
+// A key may be decided by the chosen kinds (decide), may have no use with them (unused), or may have no effect
+// beside the values of other keys (matters, in key.go). What a user writes against the first two, or without
+// effect, is a problem; what a preset writes is none.
+
 // Decision is the value that a kind gives to a key that all configurations have, or to one of its own.
 type Decision struct {
+	// Path of the key, and its value as a file has it.
 	Key, Value string
 	// By is the key of the kind that the value follows. Where it is empty, the value is a default in place of that of
 	// the kind, or of a preset that was written without it (see prefer), and what a user writes counts. A configuration
@@ -36,6 +41,7 @@ func (c Config) Uses(path string) bool { return !c.kinds.model.find(c.Model.Kind
 // differs is a problem, and so is one of a key that the family has no use for. In a configuration that is read back the
 // latter is none: it may be what the preset of that time had.
 func (r *resolver) decide(base layer, back bool) {
+	// Kinds without decisions, and a configuration whose kinds do not exist, are left as they are.
 	c := &r.config
 	kind := c.kinds.model.find(c.Model.Kind)
 	if kind.Decides == nil && len(kind.Unused) == 0 || c.Env.Settings == nil || c.Model.Settings == nil {
@@ -54,6 +60,7 @@ func (r *resolver) decide(base layer, back bool) {
 		return
 	}
 	for _, k := range keys {
+		// A value that the preset has, too, was not meant as one of the user's.
 		if c.unused(k) && r.changed(k, base) {
 			r.faulty[k.Path] = true
 			r.problems = append(r.problems, Problem{
@@ -64,13 +71,16 @@ func (r *resolver) decide(base layer, back bool) {
 	}
 }
 
-// settle gives a key the value that was decided.
+// settle gives a key the value that was decided. A default stays out of the way of a value that a user or a knowing
+// preset wrote; a value that follows another key does not: a user's different value is a problem. A key with a
+// problem is left alone.
 func (r *resolver) settle(k Key, d Decision) {
 	at, was := r.origins[k.Path], k.format(&r.config)
 	written := at != (Origin{}) && !at.fromPreset()
 	if d.By == "" && (written || r.preferred[k.Path]) || r.faulty[k.Path] {
 		return
 	}
+	// The value is out of the range of its key: the fault lies in the key that decides.
 	if fault, _ := k.assign(&r.config, d.Value); fault != "" {
 		r.fault(setting.Fault{Keys: []string{d.By, k.Path}, Message: fmt.Sprintf("%s would be %s: %s", k.Path, d.Value,
 			fault)})
@@ -93,6 +103,8 @@ func (r *resolver) changed(k Key, base layer) bool {
 	if at == (Origin{}) || at.fromPreset() || r.faulty[k.Path] {
 		return false
 	}
+	// usual becomes what the key would be without the user: the defaults of the kinds, and the entries of the base
+	// over them.
 	usual := Config{kinds: r.config.kinds}
 	usual.Env.Settings = usual.kinds.env.find(r.config.Env.Kind).Settings()
 	usual.Model.Settings = usual.kinds.model.find(r.config.Model.Kind).Settings()
@@ -135,6 +147,7 @@ func (r *resolver) ignored(base layer) {
 	}
 	for _, f := range faults {
 		k := keys[slices.IndexFunc(keys, func(k Key) bool { return k.Path == f.Keys[0] })]
+		// A value that is refused already is not called useless as well.
 		told := slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Key == k.Path })
 		if !told && r.changed(k, base) {
 			r.problems = append(r.problems, Problem{Origin: r.origins[k.Path], Key: k.Path, Message: f.Message, Hint: f.Hint})

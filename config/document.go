@@ -29,9 +29,14 @@ type document struct {
 	text     string
 	entries  []entry
 	problems []Problem
-	seen     map[string]Origin
+	// Where each path was written first.
+	seen map[string]Origin
 }
 
+// parseDocument returns the entries of a YAML file, in their order, and all of its problems with their positions.
+// Both may be there: what could be read goes on to be checked. It knows which words are sections from k, but
+// whether a key exists is found out when the entry is applied. A file above maxDocument, and one that is no YAML,
+// has no entries.
 func (k *Kinds) parseDocument(name string, data []byte) ([]entry, []Problem) {
 	d := &document{kinds: k, name: name, text: string(data), seen: map[string]Origin{}}
 	if len(data) > maxDocument {
@@ -39,6 +44,7 @@ func (k *Kinds) parseDocument(name string, data []byte) ([]entry, []Problem) {
 			"")
 		return nil, d.problems
 	}
+	// A key that is written twice is reported by pair, with the line of the first, not by the parser.
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
@@ -58,6 +64,7 @@ func (k *Kinds) parseDocument(name string, data []byte) ([]entry, []Problem) {
 	return d.entries, d.problems
 }
 
+// syntax adds the problem of a file that is not YAML, at the token where the parser gave up if it tells.
 func (d *document) syntax(err error) {
 	var fault yaml.Error
 	if errors.As(err, &fault) {
@@ -67,6 +74,7 @@ func (d *document) syntax(err error) {
 	d.add(Origin{Name: d.name}, "", "not YAML: "+err.Error(), "")
 }
 
+// at is the origin of a token; of nil, it is the file without a line.
 func (d *document) at(t *token.Token) Origin {
 	o := Origin{Name: d.name, text: d.text}
 	if t != nil && t.Position != nil {
@@ -75,6 +83,7 @@ func (d *document) at(t *token.Token) Origin {
 	return o
 }
 
+// add notes a problem.
 func (d *document) add(at Origin, key, message, hint string) {
 	d.problems = append(d.problems, Problem{Origin: at, Key: key, Message: message, Hint: hint})
 }
@@ -98,6 +107,8 @@ func (d *document) mapping(path string, node ast.Node) {
 	}
 }
 
+// pair visits a key: a section's keys below it, or one value. A key with dots is taken as a path, so that
+// optim.rate: 1 and optim: {rate: 1} are the same, and both together are written twice.
 func (d *document) pair(path string, pair *ast.MappingValueNode) {
 	keyAt := d.at(pair.Key.GetToken())
 	name, ok := pair.Key.(*ast.StringNode)
@@ -121,6 +132,8 @@ func (d *document) pair(path string, pair *ast.MappingValueNode) {
 	d.scalar(full, keyAt, pair.Value)
 }
 
+// scalar makes an entry of a value. Numbers and booleans keep the text that was written: how it is read depends on
+// the type of the key. Lists, mappings and anchors are problems.
 func (d *document) scalar(path string, keyAt Origin, node ast.Node) {
 	s := entry{path: path, keyAt: keyAt, origin: keyAt}
 	switch n := node.(type) {
@@ -143,6 +156,7 @@ func (d *document) scalar(path string, keyAt Origin, node ast.Node) {
 	d.entries = append(d.entries, s)
 }
 
+// describe names what a node is, as part of a message.
 func describe(node ast.Node) string {
 	switch node.(type) {
 	case *ast.NullNode, nil:

@@ -13,7 +13,9 @@ type Factor struct {
 	By    float64
 }
 
-// RateFactors reads optim.factors.
+// RateFactors reads optim.factors, "group=factor,group=factor", in the order of the text; an empty text has none.
+// It returns an error for a group that is given twice, and for a factor that is not from 0 to maxFactor. Whether
+// there are such parameters only the model knows. A factor of 0 leaves the parameters as they are.
 func (o Optim) RateFactors() ([]Factor, error) {
 	var list []Factor
 	seen := map[string]bool{}
@@ -38,10 +40,11 @@ func (o Optim) RateFactors() ([]Factor, error) {
 	return list, nil
 }
 
-// maxFactor bounds a factor on a learning rate.
+// maxFactor bounds a factor on a learning rate: above, it is a slip.
 const maxFactor = 1e6
 
-// Covers reports whether a parameter belongs to the group.
+// Covers reports whether a parameter belongs to the group: by its whole name, or by its first parts. "encoder"
+// covers "encoder.W", but not "encoders.W".
 func (f Factor) Covers(parameter string) bool {
 	rest, ok := strings.CutPrefix(parameter, f.Group)
 	return ok && (rest == "" || rest[0] == '.' || strings.HasSuffix(f.Group, "."))
@@ -58,6 +61,8 @@ func FactorOf(list []Factor, parameter string) float64 {
 	return by
 }
 
+// faultOfFactors, faultOfClipFactor and faultOfOutlier are rules; see rule. The range of a key with the exception
+// of 0 cannot be written as an interval.
 func faultOfFactors(c *Config) (message, hint string) {
 	if _, err := c.Optim.RateFactors(); err != nil {
 		return err.Error(), "e.g. optim.factors=transition.Q=10,encoder=0.5"

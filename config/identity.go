@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// An identity says that two runs compute the same bits. It must stay the same when keys are added: a run that was
+// begun by an older release is continued by a younger one.
+
 // firstKeys are the keys that decided the bits of a run when identities were first written, in the order of that time.
 // Those runs must keep their identity, so every identity has these lines in this order. A key that the chosen kinds do
 // not have is written with the value that it had at that time (absent). A key without such a value is written only if
@@ -68,7 +71,8 @@ var firstKeys = [...]struct{ path, absent string }{
 	{"train.outer_momentum", ""},
 }
 
-// decides reports whether the key can change a bit of a result. Keys of the evaluation and of the message path cannot.
+// decides reports whether the key can change a bit of a result. Keys of the evaluation and of the message path
+// cannot, and those with the tag bits:"same" do not.
 func (k Key) decides() bool {
 	return k.Bits != "same" && k.Section() != "eval" && k.Section() != "cluster"
 }
@@ -78,12 +82,14 @@ func (k Key) decides() bool {
 // effect beside the others, and keys that are younger than the run if they have the value that runs had before.
 func (c Config) Identity() string {
 	keys := c.keys()
+	// The values that are not written yet. What is left after the first keys is younger than they.
 	value := map[string]string{}
 	for _, k := range keys {
 		if k.decides() {
 			value[k.Path] = k.format(&c)
 		}
 	}
+	// A younger key at the value that runs had before it is not written, so that they keep their identity.
 	differs := func(k Key) bool { return k.decides() && k.matters(&c, keys) && k.format(&c) != k.Was }
 	h := sha256.New()
 	line := func(path, value string) { h.Write([]byte(path + "=" + value + "\n")) }
@@ -106,7 +112,7 @@ func (c Config) Identity() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Difference is a key with the values that it has in two configurations.
+// Difference is a key with the values that it has in two configurations, as files have them.
 type Difference struct {
 	Key string `json:"key"`
 	A   string `json:"a"`
@@ -134,6 +140,7 @@ func (c Config) differ(o Config, counts func(k Key, c *Config, keys []Key) bool)
 		return keys[i].format(c), counts(keys[i], c, keys)
 	}
 	seen := map[string]bool{}
+	// Keys that both have come once, in the order of the first; those of the second alone follow.
 	for _, k := range slices.Concat(ours, theirs) {
 		x, countsHere := text(k.Path, &c, ours)
 		y, countsThere := text(k.Path, &o, theirs)

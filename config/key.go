@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// Key describes one key of the tree.
+// Key describes one key of the tree: where it is, what it may be, and which configurations have it.
 type Key struct {
 	setting.Key
 	Kinds []string // "env.kind=maze" and the like: the kinds that have the key; empty: every configuration has it
@@ -23,13 +23,14 @@ const presetKey = "preset"
 // root names the struct that holds a key: the configuration itself, or the settings of a kind.
 type root uint8
 
+// ofAll is the configuration; ofEnv and ofModel are its Env.Settings and Model.Settings.
 const (
 	ofAll root = iota
 	ofEnv
 	ofModel
 )
 
-// settings is the struct that a root names.
+// settings is a pointer to the struct that a root names; nil if its kind does not exist.
 func (c *Config) settings(r root) any {
 	switch r {
 	case ofEnv:
@@ -41,13 +42,16 @@ func (c *Config) settings(r root) any {
 	}
 }
 
+// assign sets the key of a configuration, as setting.Key.Assign does. It changes settings that copies of c share.
 func (k Key) assign(c *Config, text string) (fault, hint string) {
 	return k.Assign(c.settings(k.root), text)
 }
 
 func (k Key) format(c *Config) string { return k.Format(c.settings(k.root)) }
 
-// matters reports whether the key has an effect with the other values of the configuration.
+// matters reports whether the key has an effect with the other values of the configuration: the family of models
+// has a use for it, another key has the value of its tag only, if it has one, and something ends at the update that
+// it holds, if it holds one.
 func (k Key) matters(c *Config, keys []Key) bool {
 	if c.unused(k) || !c.ends(k.Path, keys) {
 		return false
@@ -60,6 +64,8 @@ func (k Key) matters(c *Config, keys []Key) bool {
 
 // ends reports whether something ends at the update that a key holds. Of keys that hold no such update it is true.
 func (c *Config) ends(path string, keys []Key) bool {
+	// Keys with this one as their tag ends, such as optim.schedule for train.horizon. One at the value of its tag
+	// was ends nothing.
 	held := false
 	for _, k := range keys {
 		if k.Ends != path {
@@ -76,10 +82,10 @@ func (c *Config) ends(path string, keys []Key) bool {
 // keys lists the keys of a configuration: those of every configuration, and those of its kinds. The list is read-only.
 func (c *Config) keys() []Key { return c.layout().keys }
 
-// layout is that of the kinds that were chosen.
+// layout is that of the kinds that were chosen; of kinds that do not exist it has no keys of their own.
 func (c *Config) layout() layout { return c.kinds.of(pair{c.Env.Kind, c.Model.Kind}) }
 
-// Recorded reports whether episodes are recorded rather than simulated.
+// Recorded reports whether episodes are recorded rather than simulated, as those of env.kind=files are.
 func (c *Config) Recorded() bool { return c.kinds.env.find(c.Env.Kind).Recorded }
 
 // Kinds are the kinds that the configuration was read with.

@@ -36,7 +36,8 @@ type Kind struct {
 	sections []Section
 }
 
-// Kinds are all values that env.kind and model.kind may have. A configuration is read with them. They do not change.
+// Kinds are all values that env.kind and model.kind may have. A configuration is read with them. They do not
+// change, and may be used concurrently.
 type Kinds struct {
 	env, model axis
 	all        layout   // of all kinds
@@ -56,7 +57,9 @@ type axis struct {
 	kinds []Kind // in the order of their registration
 }
 
-// NewKinds returns an error if two kinds have the same name, or if a key of a kind conflicts with another key.
+// NewKinds returns the kinds that a configuration may name, in this order. It returns an error, with all that is
+// wrong, if two kinds have the same name, if a key of a kind conflicts with another key, or if a kind or a key is
+// described wrongly.
 func NewKinds(env, model []Kind) (*Kinds, error) {
 	k := &Kinds{env: axis{ofEnv, "env.kind", slices.Clone(env)}, model: axis{ofModel, "model.kind", slices.Clone(model)}}
 	if err := errors.Join(k.env.check(), k.model.check()); err != nil {
@@ -74,7 +77,8 @@ func NewKinds(env, model []Kind) (*Kinds, error) {
 // pair is the names of an environment and a model.
 type pair struct{ env, model string }
 
-// of is the layout of a pair. Each configuration that is read asks for it dozens of times.
+// of is the layout of a pair. Each configuration that is read asks for it dozens of times, so that it is kept. A
+// name of no kind adds no keys.
 func (k *Kinds) of(p pair) layout {
 	if known, ok := k.pairs.Load(p); ok {
 		return known.(layout)
@@ -92,6 +96,8 @@ func (k *Kinds) axes() [2]axis { return [2]axis{k.env, k.model} }
 // section is the section with the keys of the kinds.
 func (a axis) section() string { return strings.TrimSuffix(a.path, ".kind") }
 
+// check returns all that is wrong with the kinds of an axis. Kinds of one axis may have keys of the same path,
+// which the chosen kind decides; a path that every configuration has is taken.
 func (a axis) check() error {
 	var faults []error
 	own, _ := commonKeys()
@@ -164,7 +170,8 @@ func (a axis) keys(kind Kind) (keys []Key, sections []Section) {
 	return keys, sections
 }
 
-// choice describes the key that chooses a kind.
+// choice describes the key that chooses a kind: its values are the names of the kinds, and its doc has a word on
+// each.
 func (a axis) choice(k Key) Key {
 	k.Values = a.names()
 	var docs []string
@@ -175,7 +182,8 @@ func (a axis) choice(k Key) Key {
 	return k
 }
 
-// commonKeys lists the keys that every configuration has.
+// commonKeys lists the keys that every configuration has, with their sections, as the fields of Config describe
+// them.
 func commonKeys() (keys []Key, sections []Section) {
 	setting.Walk(new(Config), "", func(k setting.Key) { keys = append(keys, Key{Key: k}) },
 		func(s Section) { sections = append(sections, s) })
@@ -200,6 +208,7 @@ func (k *Kinds) lay(env, model []Kind) layout {
 			}
 			for _, o := range kind.keys {
 				if i := key(o.Path); i >= 0 {
+					// The key is that of the first kind: its doc and range may differ in others.
 					keys[i].Kinds = slices.Concat(keys[i].Kinds, o.Kinds)
 					if keys[i].Only != o.Only { // what is true of one kind is not of all
 						keys[i].Only = ""
@@ -218,7 +227,7 @@ func (k *Kinds) lay(env, model []Kind) layout {
 	return layout{keys, sections}
 }
 
-// Keys lists every key of any configuration. Callers must not change the list.
+// Keys lists every key of any configuration, in the order of YAML. Callers must not change the list.
 func (k *Kinds) Keys() []Key { return k.all.keys }
 
 // Has reports whether there is a key for a kind, such as model.kind=slds.
@@ -231,11 +240,12 @@ func (k *Kinds) Has(path, kind string) bool {
 // Sections lists every section of any configuration. Callers must not change the list.
 func (k *Kinds) Sections() []Section { return k.all.sections }
 
+// isSection reports whether any configuration has a section of that name.
 func (k *Kinds) isSection(name string) bool {
 	return slices.ContainsFunc(k.Sections(), func(s Section) bool { return s.Name == name })
 }
 
-// A foreigner is a key of a kind that was not chosen.
+// A foreigner is a key of a kind that was not chosen, as an entry of a configuration names it.
 type foreigner struct {
 	Key
 	kind   string // path=name
@@ -253,6 +263,7 @@ func (k *Kinds) foreign(c *Config, path, text string) []foreigner {
 				if key.Path != path || kind.Name == chosen {
 					continue
 				}
+				// Compared as texts, so that two spellings of one value are the same.
 				written, usual := kind.Settings(), kind.Settings()
 				fault, _ := key.Assign(written, text)
 				list = append(list, foreigner{key, a.path + "=" + kind.Name, a.path + "=" + chosen, fault == "" &&

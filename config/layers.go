@@ -10,6 +10,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
+// Each source becomes a layer: a list of entries, which say what was written and where. finish applies the layers
+// one over the other, and collects the problems of all of them.
+
 // Prefix begins the name of every environment variable that sets a key: SWITCHYARD_OPTIM_RATE sets optim.rate.
 const Prefix = "SWITCHYARD_"
 
@@ -31,16 +34,19 @@ type Sources struct {
 type Resolved struct {
 	Config Config
 
-	origins     map[string]Origin
+	origins map[string]Origin
+	// The variables that have set a key.
 	environment []string
 }
 
 // Environment lists the variables that set a key, as NAME=value, sorted by name.
 func (r *Resolved) Environment() []string { return r.environment }
 
-// Resolve combines the layers. The error is an *Error with every problem found in any layer.
+// Resolve combines the layers. The error is an *Error with every problem found in any layer. It reads no files and
+// no environment but those of s, and may be called concurrently.
 func (k *Kinds) Resolve(s Sources) (*Resolved, error) {
 	r := k.resolver()
+	// The files are read first: they may name the preset.
 	var files layer
 	for _, f := range s.Files {
 		files.add(k.parseDocument(f.Name, f.Data))
@@ -59,6 +65,7 @@ func (k *Kinds) Parse(name string, data []byte) (Config, error) {
 	base.entries = slices.DeleteFunc(base.entries, func(e entry) bool {
 		return !slices.ContainsFunc(own, func(k Key) bool { return k.Path == e.path })
 	})
+	// The file comes over the base preset, as far as that has common keys.
 	written.add(k.parseDocument(name, data))
 	r.config.Preset = DefaultPreset
 	for _, e := range written.entries {
@@ -85,12 +92,15 @@ type layer struct {
 	problems []Problem
 }
 
+// add appends what parseDocument has found.
 func (l *layer) add(entries []entry, problems []Problem) {
 	l.entries, l.problems = append(l.entries, entries...), append(l.problems, problems...)
 }
 
+// resolver makes one configuration of layers, and collects what is wrong with them. finish says in which order.
 type resolver struct {
-	config   Config
+	config Config
+	// Where the value that counts was written; a key that no layer has is missing.
 	origins  map[string]Origin
 	faulty   map[string]bool // keys whose written value was refused
 	used     []string        // environment variables that set a key
@@ -99,6 +109,7 @@ type resolver struct {
 	preferred map[string]bool // keys of which a preset knows better than what its settings choose
 }
 
+// resolver returns a resolver whose configuration has no kind chosen and no key set.
 func (k *Kinds) resolver() *resolver {
 	return &resolver{
 		config: Config{kinds: k}, origins: map[string]Origin{}, faulty: map[string]bool{}, preferred: map[string]bool{},
@@ -108,12 +119,14 @@ func (k *Kinds) resolver() *resolver {
 // finish applies the layers to the defaults, later layers over earlier ones, and checks the result. The first layer is
 // the base of a new configuration, or of one that is read back.
 func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
+	// The kinds decide which keys exist, so that they are chosen first, by all layers.
 	for _, l := range layers {
 		r.choose(l.entries)
 	}
 	if !back {
 		r.prefer(layers)
 	}
+	// Then every key gets its value, and the problems of each layer join those of the layers before.
 	for _, l := range layers {
 		r.problems = append(r.problems, l.problems...)
 		r.applyAll(l.entries)
@@ -121,6 +134,7 @@ func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 	if back {
 		r.asBefore()
 	}
+	// What follows looks at several keys at a time, and needs the values of all.
 	r.decide(layers[0], back)
 	r.plan()
 	r.validate()
@@ -156,7 +170,8 @@ func (r *resolver) plan() {
 	}
 }
 
-// base is the preset that the command or the files name.
+// base is the preset that the command or the files name, with the presets that it is based on. Two different names
+// are a problem, and so is a name that is none; the check of the rest then goes on with the default preset.
 func (r *resolver) base(name string, files []entry) layer {
 	var base layer
 	origin := Origin{}
@@ -205,6 +220,8 @@ func (r *resolver) choose(entries []entry) {
 	}
 }
 
+// applyAll assigns entries over what the configuration has. A value that is refused is a problem and leaves the key
+// as it was; a later layer that sets the key well makes it sound again, but the problem stays.
 func (r *resolver) applyAll(entries []entry) {
 	keys := r.config.keys()
 	for _, e := range entries {
@@ -268,13 +285,15 @@ func (r *resolver) applyForeign(e entry, keys []Key) {
 	})
 }
 
-// unknownKey is the problem of a path that is not in keys.
+// unknownKey is the problem of a path that is not in keys, with the key or section that was probably meant; false
+// if the path is in keys.
 func (k *Kinds) unknownKey(path string, at Origin, keys []Key) (Problem, bool) {
 	if slices.ContainsFunc(keys, func(k Key) bool { return k.Path == path }) {
 		return Problem{}, false
 	}
 	p := Problem{Origin: at, Key: path, Message: "unknown key"}
 	section, _, dotted := strings.Cut(path, ".")
+	// Where the user probably was: the keys of the section that is named, and the sections.
 	var words, sections []string
 	for _, k := range keys {
 		if k.Section() == section {
@@ -310,6 +329,7 @@ func (r *resolver) environment(variables []string) layer {
 		name := Prefix + strings.ToUpper(strings.ReplaceAll(k.Path, ".", "_"))
 		paths[name], words = k.Path, append(words, name)
 	}
+	// Problems come in the same order, however the environment is sorted.
 	sorted := slices.Sorted(slices.Values(variables))
 	var l layer
 	for _, v := range sorted {
@@ -335,6 +355,8 @@ func (r *resolver) environment(variables []string) layer {
 	return l
 }
 
+// arguments turns key=value arguments into settings. A value may have further signs of equality. An argument
+// without one, and one that names a preset, are problems.
 func (r *resolver) arguments(arguments []string) layer {
 	var l layer
 	for _, a := range arguments {

@@ -15,8 +15,8 @@ var synonyms = map[string]string{
 	"dataset": "env.kind", "env_name": "env.kind", "beta": "anneal.kl_switch", "temperature": "anneal.posterior",
 }
 
-// nearestKey finds the key that an unknown path may mean: the same name in another section, a synonym, or the key with
-// the fewest edits.
+// nearestKey finds the key that an unknown path may mean: the same name in another section, a synonym, or the key
+// with the fewest edits, by its path or else by its name. It is empty if none is near.
 func nearestKey(path string, keys []Key) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	paths, words := make([]string, len(keys)), make([]string, len(keys))

@@ -8,7 +8,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Node is a part of a YAML file with the place where it stands. It is a mapping, a list or one value.
+// Node is a part of a YAML file with the place where it stands. It is a mapping, a list or one value. Files other
+// than configurations, such as that of a sweep, are read as nodes, so that their problems have positions, too.
 type Node struct {
 	Origin Origin
 	Kind   NodeKind
@@ -35,7 +36,9 @@ type Pair struct {
 	Value Node
 }
 
-// ReadNodes reads a YAML file that is no configuration of a run. The error is an *Error.
+// ReadNodes reads a YAML file that is no configuration of a run. name is the file in messages. An empty file is
+// NodeNothing. The error is an *Error: no YAML, more than maxDocument bytes, a second document, keys that are
+// written twice, and anchors.
 func ReadNodes(name string, data []byte) (Node, error) {
 	r := &nodes{document{name: name, text: string(data)}}
 	root := r.file(data)
@@ -48,6 +51,7 @@ func ReadNodes(name string, data []byte) (Node, error) {
 // nodes makes nodes of a document. It shares the positions and problems of documents.
 type nodes struct{ document }
 
+// file is the node of the whole file.
 func (r *nodes) file(data []byte) Node {
 	if len(data) > maxDocument {
 		r.add(Origin{Name: r.name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data),
@@ -73,6 +77,7 @@ func (r *nodes) file(data []byte) Node {
 	return root
 }
 
+// node is the node of a part. path names the part in messages: keys with dots, and items as [0].
 func (r *nodes) node(path string, n ast.Node) Node {
 	out := Node{}
 	if n != nil {
@@ -101,6 +106,7 @@ func (r *nodes) node(path string, n ast.Node) Node {
 	return out
 }
 
+// mapping adds the pairs to a node. A key that is written twice keeps its first value. Its origin is its first key.
 func (r *nodes) mapping(path string, out Node, pairs []*ast.MappingValueNode) Node {
 	out.Kind = NodeMapping
 	if len(pairs) > 0 {

@@ -25,7 +25,7 @@ type Preset struct {
 	Title string // one line on what it is for
 }
 
-// Presets lists the presets by name.
+// Presets lists the presets by name. The title of one is the first line of its file, a comment.
 func Presets() []Preset {
 	var list []Preset
 	// The files are compiled in: walking them cannot fail.
@@ -46,6 +46,7 @@ func Presets() []Preset {
 	return list
 }
 
+// presetNames lists the names alone.
 func presetNames() []string {
 	var names []string
 	for _, p := range Presets() {
@@ -54,12 +55,14 @@ func presetNames() []string {
 	return names
 }
 
-// presetEntries returns the entries of a preset, after those of the preset that it is based on.
+// presetEntries returns the entries of a preset, after those of the preset that it is based on. A preset that names
+// itself has no base. An unknown name has no entries and one problem, which has no origin yet.
 func (k *Kinds) presetEntries(name string) ([]entry, []Problem) {
 	data, err := presetFiles.ReadFile("presets/" + name + ".yaml")
 	if err != nil {
 		return nil, []Problem{unknownPreset(name)}
 	}
+	// Problems of a preset are told like those of any file, though only a test should see them.
 	own, problems := k.parseDocument(presetOrigin+name, data)
 	var base []entry
 	for _, s := range own {
@@ -72,6 +75,7 @@ func (k *Kinds) presetEntries(name string) ([]entry, []Problem) {
 	return append(base, own...), problems
 }
 
+// unknownPreset is the problem of a name that no preset has.
 func unknownPreset(name string) Problem {
 	p := Problem{Message: fmt.Sprintf("unknown preset %q", name), Hint: "there are " + strings.Join(presetNames(), ", ")}
 	if near := setting.Nearest(name, presetNames()); near != "" {

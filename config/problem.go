@@ -14,6 +14,7 @@ type Origin struct {
 	text string // the whole file, for the excerpt
 }
 
+// String is NAME:LINE:COL, as editors and compilers have it, or NAME where there are no lines.
 func (o Origin) String() string {
 	if o.Line == 0 {
 		return o.Name
@@ -21,9 +22,11 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.Col)
 }
 
+// fromPreset reports whether a preset set the value, and so no user.
 func (o Origin) fromPreset() bool { return strings.HasPrefix(o.Name, presetOrigin) }
 
-// excerpt shows the two lines before the origin and the line of the origin, with a caret below it.
+// excerpt shows the two lines before the origin and the line of the origin, with a caret below it; empty without a
+// text.
 func (o Origin) excerpt() string {
 	lines := strings.Split(o.text, "\n")
 	if o.text == "" || o.Line < 1 || o.Line > len(lines) {
@@ -73,6 +76,7 @@ type Error struct {
 	Problems []Problem
 }
 
+// Error is the problem, if there is one, or else the number of problems and each in lines of its own.
 func (e *Error) Error() string {
 	if len(e.Problems) == 1 {
 		return e.Problems[0].String()

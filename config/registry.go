@@ -27,7 +27,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Registry lists the kinds of environments and the families of models. It does not change.
+// Registry lists the kinds of environments and the families of models. It does not change, and may be used
+// concurrently.
 type Registry struct {
 	environments []envs.Kind
 	families     []model.Family
@@ -36,8 +37,10 @@ type Registry struct {
 
 // Own are the kinds that a user adds.
 type Own struct {
+	// Values of env.kind, with names that no other kind has.
 	Environments []envs.Kind
-	Families     []model.Family
+	// Values of model.kind, likewise.
+	Families []model.Family
 }
 
 // builtin is all that comes with Switchyard.
@@ -94,10 +97,13 @@ func Builtin() *Registry {
 	return r
 }
 
-// Of is the registry of kinds that were made by one.
+// Of is the registry of kinds that were made by one. It has nothing but Kinds.
 func Of(kinds *Kinds) *Registry { return &Registry{kinds: kinds} }
 
+// environment makes a Kind of a kind of environments. Its checks ask the settings of the configuration, if those
+// have any.
 func (r *Registry) environment(k envs.Kind) Kind {
+	// Only one kind of settings reads files.
 	_, recorded := k.Settings().(*files.Settings)
 	return Kind{
 		Name: k.Name, Doc: k.Doc, Recorded: recorded,
@@ -119,6 +125,9 @@ func (r *Registry) environment(k envs.Kind) Kind {
 	}
 }
 
+// family makes a Kind of a family of models. What the family decides depends on which interfaces its settings
+// implement: model.Checker and model.Ignoring find faults, model.Sweeping replaces updates, model.Choosing has its
+// own defaults.
 func (r *Registry) family(f model.Family) Kind {
 	kind := Kind{
 		Name: f.Name, Doc: f.Doc,
@@ -158,7 +167,8 @@ func (r *Registry) setup(c *Config) model.Setup {
 	return s
 }
 
-// unweighed returns the fault of a model that draws nothing whose weights could be asked for.
+// unweighed returns the fault of a model that draws nothing whose weights could be asked for. It has to build the
+// model, because only the model says so; without eval.importance it builds none.
 func unweighed(c *Config) []setting.Fault {
 	if c.Eval.Importance == 0 {
 		return nil
@@ -204,7 +214,8 @@ func (r *Registry) Kinds() *Kinds { return r.kinds }
 // ErrKind is returned when the chosen kind cannot do what the configuration asks for.
 var ErrKind = errors.New("the kind cannot do this")
 
-// Environment builds the environment of a configuration.
+// Environment builds the environment of a configuration. It returns ErrKind for a kind that is not simulated, and
+// the error of the environment for settings that do not fit each other.
 func Environment(c Config) (envs.Env, error) {
 	s, ok := c.Env.Settings.(envs.Settings)
 	if !ok {
@@ -217,8 +228,8 @@ func Environment(c Config) (envs.Env, error) {
 	return env, nil
 }
 
-// NewModel builds the model of a configuration for data of these dimensions, with its initial parameters, which are a
-// function of the seed.
+// NewModel builds the model of a configuration for data of these dimensions, with its initial parameters, which are
+// a function of the seed, the settings and d. It returns ErrKind if the kind has no models.
 func NewModel(c Config, d model.Data) (model.Model, error) {
 	s, ok := c.Model.Settings.(model.Settings)
 	if !ok {
@@ -231,7 +242,7 @@ func NewModel(c Config, d model.Data) (model.Model, error) {
 	return m, nil
 }
 
-// Describe describes what the settings of the model choose.
+// Describe describes what the settings of the model choose; it is empty if the kind has none.
 func Describe(c Config) model.Description {
 	s, ok := c.Model.Settings.(model.Settings)
 	if !ok {
@@ -252,13 +263,14 @@ func Data(c Config) (model.Data, envs.Env, error) {
 	}
 	spec := env.Spec()
 	d := model.Data{NX: spec.Observation, NU: spec.Control, Horizon: c.Train.Horizon}
+	// Observations that are pixels of a picture have its shape.
 	if e, ok := env.(envs.Pictured); ok {
 		d.Image = e.Image()
 	}
 	return d, env, nil
 }
 
-// Trainable returns the model as one that is trained by gradient, or an error.
+// Trainable returns the model as one that is trained by gradient, or ErrKind.
 func Trainable(c Config, m model.Model) (model.Trainable, error) {
 	t, ok := m.(model.Trainable)
 	if !ok {

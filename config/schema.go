@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// schemaNode is the part of JSON Schema (2020-12) that the tree needs.
+// schemaNode is the part of JSON Schema (2020-12) that the tree needs. Closed is a pointer so that false is
+// written, and the ends of ranges are so that 0 is.
 type schemaNode struct {
 	Schema      string                 `json:"$schema,omitempty"`
 	Title       string                 `json:"title,omitempty"`
@@ -38,7 +39,10 @@ func (k *Kinds) Schema() ([]byte, error) {
 	for _, s := range k.Sections() {
 		root.Properties[s.Name] = newObject(s.Doc)
 	}
+	// The schema has the keys of all kinds: JSON Schema cannot say simply that one key depends on another's value.
 	for _, key := range k.Keys() {
+		// The key as the default configuration has it, so that its default is that of the preset; else that of its
+		// kind.
 		example, settings := defaults.Config.example(key)
 		example.Kinds = key.Kinds
 		node, err := example.schema(settings)
@@ -58,11 +62,14 @@ func (k *Kinds) Schema() ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
+// newObject is the node of a mapping that has only the keys that are then put into it.
 func newObject(doc string) *schemaNode {
 	closed := false
 	return &schemaNode{Description: doc, Type: "object", Properties: map[string]*schemaNode{}, Closed: &closed}
 }
 
+// schema is the node of a key. defaults is the struct with the value that is written as the default. A duration is
+// a text for JSON Schema, so that its range cannot be written.
 func (k Key) schema(defaults any) (*schemaNode, error) {
 	n := &schemaNode{Description: k.Doc, Type: k.Type, Enum: k.Values}
 	if k.Source != "" {
@@ -90,6 +97,7 @@ func (k Key) schema(defaults any) (*schemaNode, error) {
 	if k.Want == "" || k.Type == "duration" {
 		return n, nil
 	}
+	// JSON Schema has two words for each end, one that includes it and one that does not.
 	r, err := setting.ParseInterval(k.Want)
 	if err != nil {
 		return nil, fmt.Errorf("range of %s: %w", k.Path, err)

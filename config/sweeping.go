@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// byGradient are the keys of training by gradient, which mean nothing to a model that fits itself.
+// byGradient are the keys, and the section, of training by gradient, which mean nothing to a model that fits
+// itself.
 func byGradient() []string {
 	return []string{
 		"optim", "env.window", "train.batch", "train.shards", "train.gradients", "train.parameters", "train.validate_every",
@@ -18,7 +19,8 @@ func byGradient() []string {
 	}
 }
 
-// sweeping makes of a kind one whose models fit themselves: sweeps take the place of updates.
+// sweeping makes of a kind one whose models fit themselves: sweeps take the place of updates. train.steps follows
+// model.sweeps, and checkpoints are written at exchanges unless a user says otherwise. The checks of the kind stay.
 func sweeping(kind *Kind) {
 	kind.Unused = byGradient()
 	kind.Decides = func(c *Config) []Decision {
@@ -38,7 +40,8 @@ func sweeping(kind *Kind) {
 	}
 }
 
-// multiples returns what is no multiple of the sweeps between two exchanges.
+// multiples returns what is no multiple of the sweeps between two exchanges: the whole number of sweeps, or the
+// updates between two checkpoints.
 func multiples(c *Config, s model.Sweeps) []setting.Fault {
 	if s.Exchange < 1 || s.Total < 1 {
 		return nil // out of range, which is told already
@@ -74,7 +77,7 @@ func Sweeps(c Config) (model.Sweeps, bool) {
 	return s.SweepPlan(), true
 }
 
-// Fitter is the model of a configuration as one that fits itself.
+// Fitter is the model of a configuration as one that fits itself, or ErrKind.
 func Fitter(c Config, m model.Model) (model.Fitter, error) {
 	f, ok := m.(model.Fitter)
 	if !ok {

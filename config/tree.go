@@ -59,7 +59,9 @@ type Optim struct {
 	Average    float64 `yaml:"average" was:"0" want:"[0,1)" doc:"memory of the exponential (Polyak) average of the parameters over updates, which is validated and evaluated instead of the last parameters; 0: no average"`
 }
 
-// Train describes the loop.
+// Train describes the loop. A batch is divided into shards, whose gradients are summed in a complete binary tree:
+// the sum has the same bits whichever worker computes which shard, and in whatever order they arrive. Numbers of
+// shards, of the batch and of steps have to fit each other; see rules.
 type Train struct {
 	Steps              uint64 `yaml:"steps" bits:"same" want:"[1,1000000000]" doc:"updates"`
 	Horizon            uint64 `yaml:"horizon" was:"0" want:"[0,1000000000]" doc:"updates after which finite schedules (optim.schedule=cosine, anneal.until) end; 0: train.steps at the beginning of the run"`
@@ -79,7 +81,8 @@ type Train struct {
 	OuterMomentum float64 `yaml:"outer_momentum" only:"train.method=diloco" want:"[0,1)" doc:"Nesterov momentum of the outer update (diloco only)" source:"Douillard et al. 2023: 0.9"`
 }
 
-// Eval describes the evaluation protocol.
+// Eval describes the evaluation protocol: what is predicted, from how much of the past, and by how many samples. No
+// key of it changes a bit of the training.
 type Eval struct {
 	Horizon      int `yaml:"horizon" want:"[1,10000]" doc:"time steps predicted" source:"paper, FHN: 30"`
 	Samples      int `yaml:"samples" want:"[1,100000]" doc:"latent rollouts averaged into one prediction"`
@@ -87,7 +90,8 @@ type Eval struct {
 	Importance   int `yaml:"importance" was:"0" want:"[0,100000]" doc:"draws of all latent variables for the importance-weighted bound, reported beside the ELBO at validation; 0: no such bound"`
 }
 
-// Cluster describes the message path.
+// Cluster describes the message path. Its keys change how long a step takes and which faults are noticed, never a
+// result.
 type Cluster struct {
 	FailureDetection time.Duration `yaml:"failure_detection" want:"[0.1,3600]" doc:"time without a message from a worker after which its shards go to another worker"`
 	Chunk            int           `yaml:"chunk" want:"[1024,1044480]" doc:"bytes of a tensor per message, a multiple of 4; NATS allows 1 MiB by default"`

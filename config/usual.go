@@ -5,6 +5,7 @@ package config
 type Usual struct {
 	Preset string
 	Number string // its name in the evaluation
+	// Over the seeds: the number of a usual run, and of the worst one.
 	Median float64
 	Worst  float64
 	Seeds  int
@@ -26,8 +27,8 @@ func usual() []Usual {
 	}
 }
 
-// Usual is what runs of this configuration usually end with. ok is false if it is not that of a preset, apart from the
-// seed and from what changes no result, or if nothing was measured.
+// Usual is what runs of this configuration usually end with. ok is false if it is not that of a preset, apart from
+// the seed and from what changes no result, or if nothing was measured. As many steps count as part of it.
 func (c Config) Usual() (u Usual, ok bool) {
 	for _, u := range usual() {
 		if u.Preset != c.Preset {
@@ -37,6 +38,7 @@ func (c Config) Usual() (u Usual, ok bool) {
 		if err != nil {
 			return Usual{}, false
 		}
+		// Seeds differ between the runs that were measured, too.
 		same := preset.Config
 		same.Seed = c.Seed
 		return u, same.Identity() == c.Identity() && same.Train.Steps == c.Train.Steps
@@ -51,7 +53,9 @@ const (
 	negligible = .01
 )
 
-// Judge says how a value compares with what is usual. The best value of an error is 0, and 1 of a share explained.
+// Judge says how a value compares with what is usual, and whether that is a run that failed. The best value of an
+// error is 0, and 1 of a share explained; which of both the number is follows from Median and Worst. NaN is a
+// failure.
 func (u Usual) Judge(value float64) (verdict string, fails bool) {
 	best := 0.0
 	if u.Median > u.Worst { // larger is better

@@ -14,6 +14,8 @@ type rule struct {
 	fault func(c *Config) (message, hint string)
 }
 
+// rules are the conditions between keys of training and of its data; those of the kinds follow, and then
+// messageRules.
 var rules = []rule{
 	{[]string{"optim.factors"}, faultOfFactors},
 	{[]string{"optim.clip_factor"}, faultOfClipFactor},
@@ -153,6 +155,7 @@ func (r *resolver) validate() {
 // Check returns, as an *Error, the faults between keys of a configuration whose settings were changed after it was
 // read.
 func (c Config) Check() error {
+	// A resolver without layers: no key has an origin, so that problems have no position.
 	r := c.kinds.resolver()
 	r.config = c
 	r.validate()
@@ -162,6 +165,7 @@ func (c Config) Check() error {
 	return nil
 }
 
+// report adds the faults of rules.
 func (r *resolver) report(rules []rule) {
 	for _, rule := range rules {
 		if message, hint := rule.fault(&r.config); message != "" {
@@ -183,6 +187,7 @@ func (r *resolver) fault(f setting.Fault) {
 	})
 }
 
+// culprit is the key to which a fault between keys is reported: the first that a user wrote, or the first.
 func (r *resolver) culprit(keys []string) string {
 	for _, k := range keys {
 		if !r.origins[k].fromPreset() {
@@ -192,7 +197,7 @@ func (r *resolver) culprit(keys []string) string {
 	return keys[0]
 }
 
-// Sequence is the number of time steps of a training sequence.
+// Sequence is the number of time steps of a training sequence: a window, or a whole episode.
 func (c *Config) Sequence() int {
 	if c.Env.Window > 0 {
 		return c.Env.Window
@@ -200,6 +205,8 @@ func (c *Config) Sequence() int {
 	return c.Env.Length
 }
 
+// multiple is the fault of an n that is not a multiple of another number, with the multiples next to it as the
+// hint. name says what the other number is.
 func multiple(n, of int, name string) (message, hint string) {
 	if n%of == 0 {
 		return "", ""
@@ -219,6 +226,7 @@ func (c *Config) rounds(updates uint64) (message, hint string) {
 	return multiple(int(updates), int(c.Train.LocalSteps), "train.local_steps")
 }
 
+// powerBelow is the greatest power of two that is at most n; 1 for n below 1.
 func powerBelow(n int) int {
 	p := 1
 	for 2*p <= n {

@@ -31,7 +31,7 @@ func (c Config) Effective() []byte {
 // Value is a key with its value, as it is written.
 type Value struct{ Key, Text string }
 
-// Values lists the keys that have an effect, in the order of the tree.
+// Values lists the keys that have an effect, with their values, in the order of the tree.
 func (c Config) Values() []Value {
 	keys := c.keys()
 	var list []Value
@@ -43,7 +43,7 @@ func (c Config) Values() []Value {
 	return list
 }
 
-// Digest is the hex SHA-256 of YAML.
+// Digest is the hex SHA-256 of YAML. Unlike Identity, it depends on every key.
 func (c Config) Digest() string {
 	sum := sha256.Sum256(c.YAML())
 	return hex.EncodeToString(sum[:])
@@ -72,6 +72,7 @@ func (r *Resolved) Annotated() []byte {
 	return b.Bytes()
 }
 
+// comment is what Annotated writes behind a key: its meaning, the words that it may be, its source, and who set it.
 func (r *Resolved) comment(k Key) string {
 	parts := []string{k.Doc}
 	if len(k.Values) > 0 {
@@ -86,10 +87,13 @@ func (r *Resolved) comment(k Key) string {
 	return strings.Join(parts, " · ")
 }
 
+// write writes the listed keys as YAML. section is called before the first key of a section; comment returns what
+// follows a key, in a column of its own, or "".
 func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*bytes.Buffer, Section),
 	comment func(Key) string,
 ) {
 	layout := c.layout()
+	// The section that is open. Keys lie section by section, so that each is opened once.
 	open := ""
 	for _, k := range layout.keys {
 		if !listed(k) {

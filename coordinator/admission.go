@@ -22,8 +22,8 @@ func (m *machine) receiveBanned(a *trust.Account, msg wire.Message) {
 	}
 }
 
-// admit checks what is common to all messages: run, term, membership and direction; and says whether what it refuses is
-// an offence.
+// admit checks what is common to all messages: run, term, membership and direction; and says whether what it refuses
+// is an offence. No reason: the message may be handled.
 func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail string, offence bool) {
 	h := msg.Head()
 	if err := wire.CheckWorker(h.From); err != nil {
@@ -32,6 +32,8 @@ func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail stri
 	if h.Run != m.cfg.Run {
 		return ReasonRun, fmt.Sprintf("message for run %q", h.Run), true
 	}
+	// A Hello, and a heartbeat of a stranger, may come from one who does not know the term yet. All else is of a
+	// member and of the term under way.
 	switch msg := msg.(type) {
 	case *wire.Hello:
 		if msg.Slots < 1 {
@@ -60,7 +62,8 @@ func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail stri
 	return "", "", false
 }
 
-// hello takes a worker in, if its arithmetic is that of the run. A known one may have been started anew in its process.
+// hello takes a worker in, if its arithmetic is that of the run, and sends it a Welcome, and an Offer if memory is
+// shared. A known one may have been started anew in its process. A worker with other arithmetic is sent a Refusal.
 func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 	if differing := m.cfg.differingKernels(msg.Numerics); len(differing) > 0 {
 		detail := fmt.Sprintf("the worker's arithmetic is not the run's: %s", strings.Join(differing, ", "))
@@ -77,6 +80,7 @@ func (m *machine) hello(now time.Duration, w *member, msg *wire.Hello) {
 		w.slots = msg.Slots
 		m.out.add(m.members.report())
 	}
+	// It begins anew: whom it heard, and what it shared, is over.
 	w.slots, w.fresh, w.met, w.shares = msg.Slots, true, false, false
 	welcome := &wire.Welcome{
 		Size: len(m.run.opt.theta), Chunk: 4 * m.run.chunks.Elements, Heartbeat: m.timing.heartbeat(), Job: m.cfg.Job,
@@ -102,7 +106,8 @@ func (c *Config) differingKernels(got []wire.Numeric) []string {
 	return names
 }
 
-// join makes a worker a member; it returns nil if there is no room.
+// join makes a worker a member; it returns nil if there is no room. The longest in preparation makes room; ready
+// members never do.
 func (m *machine) join(now time.Duration, msg *wire.Hello) *member {
 	if other, full := m.members.full(); full {
 		if other == nil {
@@ -116,7 +121,8 @@ func (m *machine) join(now time.Duration, msg *wire.Hello) *member {
 	return w
 }
 
-// deny turns a worker away because of what it is, with the reason and what to do.
+// deny turns a worker away because of what it is, with the reason and what to do. If it is a member, its leases go to
+// others.
 func (m *machine) deny(now time.Duration, w *member, h *wire.Header, reason Reason, detail, help string) {
 	known := ""
 	if w != nil {
@@ -130,6 +136,7 @@ func (m *machine) deny(now time.Duration, w *member, h *wire.Header, reason Reas
 }
 
 // unfit says why a worker's program is not the run's, if so. The run has so many parameters, and a job of that hash.
+// Empty: it is.
 func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, detail, help string) {
 	switch {
 	case msg.Size != size || !slices.Equal(msg.Terms, c.TermNames):
@@ -147,12 +154,14 @@ func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, de
 	return "", "", ""
 }
 
-// becomeReady gives a worker that has built its program the parameters and work.
+// becomeReady gives a worker that has built its program the parameters and work. It is sent parameters and leases.
+// One whose program is not the run's is sent a Refusal.
 func (m *machine) becomeReady(now time.Duration, w *member, msg *wire.Ready) {
 	if reason, detail, help := m.cfg.unfit(msg, len(m.run.opt.theta), m.job); reason != "" {
 		m.deny(now, w, msg.Head(), reason, detail, help)
 		return
 	}
+	// A Ready is repeated until a lease comes.
 	if !w.fresh {
 		return
 	}

@@ -34,12 +34,13 @@ const (
 	mostly    = 4
 )
 
-// inspect tells the gate who has delivered, bans keys that are there to deliver nothing, and gives up the members whose
-// key is banned.
+// inspect tells the gate who has delivered, bans keys that are there to deliver nothing, and gives up the members
+// whose key is banned. It is called at each tick.
 func (c *Coordinator) inspect(now time.Duration) {
 	if c.gate == nil || !c.machine.life.active() {
 		return
 	}
+	// Who said Hello since the last tick was added to the count; this is who is there.
 	clear(c.present)
 	delivering, idle := make(map[string]int), make(map[string]int)
 	for _, w := range slices.Clone(c.machine.members.list) {
@@ -65,7 +66,8 @@ func (c *Coordinator) inspect(now time.Duration) {
 	c.gate.Delivering(c.machine.cfg.Run, delivering)
 }
 
-// expect tells the gate, and the place where memory is shared, what a message to a worker asks for.
+// expect tells the gate, and the place where memory is shared, what a message to a worker asks for. More is let in
+// than that, as what was lost is sent again.
 func (c *Coordinator) expect(to string, msg wire.Message) {
 	if _, offer := msg.(*wire.Offer); offer {
 		c.expectClients()

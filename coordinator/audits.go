@@ -2,13 +2,15 @@ package coordinator
 
 import "slices"
 
-// wantAudit queues a task to be confirmed by another worker.
+// wantAudit queues a task to be confirmed by another worker. It does nothing where nobody needs to confirm it any
+// more, and queues it once.
 func (r *round) wantAudit(t *task) {
 	if t.Audited && !t.InTree() && !t.Judged() && !slices.Contains(r.audits, t) {
 		r.audits = append(r.audits, t)
 	}
 }
 
+// dropAudit takes a task off the queue of audits, if it is there.
 func (r *round) dropAudit(t *task) {
 	r.audits = slices.DeleteFunc(r.audits, func(o *task) bool { return o == t })
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// command is what the machine wants done; the shell executes commands in order.
+// command is what the machine wants done; the shell executes commands in order. A command belongs to the shell once
+// it is taken, with all that it points to, but for what its type says otherwise.
 type command interface{ isCommand() }
 
 type (
@@ -77,6 +78,7 @@ type (
 	finishCommand struct{ err error }
 )
 
+// Reports are commands, too: the observer hears of them in the order of what was done.
 func (sendCommand) isCommand()       {}
 func (expectCommand) isCommand()     {}
 func (closeCommand) isCommand()      {}

@@ -41,8 +41,8 @@ type Config struct {
 	// Gradients is the form in which gradients travel. As Int16 they are rounded to integers with shared scales, which
 	// decides the parameters' bits: see package vector.
 	Gradients wire.Coding
-	// Parameters is the form in which parameters travel. As Int16 or Int8 they are what results when differences from step
-	// to step are rounded to integers, which decides their bits: see quantize.Difference.
+	// Parameters is the form in which parameters travel. As Int16 or Int8 they are what results when differences from
+	// step to step are rounded to integers, which decides their bits: see vector.Difference.
 	Parameters wire.Coding
 
 	ValidateEvery    uint64 // steps between validations, which also end the run; 0: only at the end
@@ -74,8 +74,8 @@ type Config struct {
 	Memory shm.Host
 
 	Audit float64 // share of the blocks that are computed a second time; 0 to 1
-	// AuditSums is the least share of what is computed a second time where workers sum the gradient: of their sums, and of
-	// the blocks that they sum; 0 to 1.
+	// AuditSums is the least share of what is computed a second time where workers sum the gradient: of their sums,
+	// and of the blocks that they sum; 0 to 1.
 	AuditSums float64
 	Numerics  []wire.Numeric // fingerprint that a worker's must equal; empty: not checked
 	Golden    string         // hash of the golden shard that a worker's must equal; empty: not checked
@@ -112,7 +112,8 @@ func (c *Config) identity() string {
 // headroom is what a message needs beside its chunk.
 const headroom = 4096
 
-// validate returns all errors of the configuration for the given number of parameters, joined.
+// validate returns all errors of the configuration for the given number of parameters, joined. The error wraps
+// ErrConfig.
 func (c *Config) validate(size int) error {
 	var errs []error
 	check := func(ok bool, format string, args ...any) {

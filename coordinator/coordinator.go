@@ -17,7 +17,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire/shm"
 )
 
-// Coordinator runs one run: the machine, with a bus, a clock, a disk and an observer.
+// Coordinator runs one run: the machine, with a bus, a clock, a disk and an observer. The goroutine of Run owns all
+// of it, but for receiver, gate, shared, inbox, asked, closing, figures and rejections, which others may use.
 type Coordinator struct {
 	machine  *machine
 	bus      wire.Bus
@@ -30,10 +31,10 @@ type Coordinator struct {
 	inbox    chan incoming
 	asked    chan struct{} // requests for a checkpoint
 	closing  chan struct{} // closed when Run returns, so that handlers do not wait
-	received int64         // bytes since the last step
-	start    time.Time
-	lastStep time.Time
-	lastTick time.Duration
+	received int64         // bytes of messages since the last step
+	start    time.Time     // of Run: the zero of all times that the machine sees
+	lastStep time.Time     // when the last step was reported
+	lastTick time.Duration // when the last tick was
 
 	reminded time.Duration // when the machine last looked for what was lost
 	listens  time.Duration // since when messages are read as they come
@@ -60,7 +61,8 @@ type Coordinator struct {
 // inboxLength is how many messages may wait for the coordinator's goroutine before the bus holds them back.
 const inboxLength = 256
 
-// New prepares a run from its initial parameters, which it copies. obs may be nil.
+// New prepares a run from its initial parameters, which it copies. obs may be nil. It returns ErrConfig for a
+// configuration that cannot be run, or that does not fit the messages of the bus. It starts no goroutine.
 func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logger) (*Coordinator, error) {
 	if err := cfg.validate(len(theta)); err != nil {
 		return nil, err
@@ -69,6 +71,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
+	// A chunk, and the job in the Welcome, each have to fit a message of the bus.
 	chunk := min(cfg.Chunk, bus.MaxPayload()-headroom, wire.MaxChunk)
 	if chunk < 64 {
 		return nil, fmt.Errorf("%w: the broker's payload limit of %d bytes leaves no room for chunks", ErrConfig,
@@ -87,6 +90,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		cfg.Disk = disk.System()
 	}
 	m := newMachine(cfg, theta, chunk)
+	// No worker can know which blocks are audited, not even who has seen the run before.
 	rand.Read(m.auditing.Key[:])
 	if obs == nil {
 		obs = Silent{}
@@ -105,7 +109,8 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 	}, nil
 }
 
-// Resume continues from a checkpoint. It is called before Run.
+// Resume continues from a checkpoint. It is called before Run. It returns ErrMismatch, and changes nothing, for a
+// checkpoint that does not belong to this run. It copies what it takes over.
 func (c *Coordinator) Resume(cp *Checkpoint) error {
 	m := c.machine
 	switch {
@@ -119,6 +124,7 @@ func (c *Coordinator) Resume(cp *Checkpoint) error {
 			m.run.integers.Peaks())
 	case cp.Step > m.cfg.Steps:
 		return fmt.Errorf("%w: it is at step %d of %d", ErrMismatch, cp.Step, m.cfg.Steps)
+	// A checkpoint of a release that wrote no identity is believed.
 	case cp.Identity != "" && cp.Identity != m.cfg.identity():
 		return fmt.Errorf("%w: a configuration that gives other parameters (digest %.12s of what decides them, this run "+
 			"%.12s)",
@@ -157,6 +163,7 @@ func (c *Coordinator) Rejections() []Rejection { return c.rejections.all() }
 // its goroutines have ended when it returns.
 func (c *Coordinator) Run(ctx context.Context) error {
 	defer close(c.closing)
+	// The term is raised before anything is heard or said.
 	if err := c.takeUp(ctx); err != nil {
 		return err
 	}
@@ -164,6 +171,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	defer c.gate.Delivering(c.machine.cfg.Run, nil)
 	c.openMemory()
 	defer c.closeMemory()
+	// Messages are heard before the first Introduce goes out, so no answer is missed.
 	control, err := c.bus.Hear(c.subjects.Control, c.enqueue)
 	if err != nil {
 		return fmt.Errorf("subscribe to %s: %w", c.subjects.Control, err)
@@ -181,12 +189,14 @@ func (c *Coordinator) Run(ctx context.Context) error {
 	defer c.referee.Stop()
 	c.machine.start(0)
 	c.execute()
+	// The tick looks for what takes as long as the failure detection, the reminder for what was lost: see remind.go.
 	ticker := time.NewTicker(c.machine.cfg.FailureDetection / 20)
 	defer ticker.Stop()
 	pause := max(c.machine.timing.prompt()/2, time.Millisecond)
 	reminder := time.NewTicker(pause)
 	defer reminder.Stop()
 	interrupted := ctx.Done()
+	// Each event is followed by what the machine wants done because of it.
 	for !c.finished {
 		select {
 		case in := <-c.inbox:
@@ -211,6 +221,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.machine.stop()
 		}
 		c.execute()
+		// What the machine does after it went back can be to go back further.
 		for c.back != nil && !c.finished {
 			c.goBack(ctx)
 		}
@@ -228,6 +239,7 @@ func (c *Coordinator) Checkpoint() {
 	}
 }
 
+// now is the time since Run began, which the clock of the machine shows.
 func (c *Coordinator) now() time.Duration { return time.Since(c.start) }
 
 // tick gives the machine the time. Messages in the inbox come first: a worker whose heartbeat was not read yet is not
@@ -262,13 +274,15 @@ func (c *Coordinator) remind(pause time.Duration) {
 	}
 }
 
+// unsubscribe ends a subscription of Run. What waits in the inbox is lost: the run is over.
 func (c *Coordinator) unsubscribe(sub wire.Subscription) {
 	if err := wire.Unsubscribe(sub, c.inbox); err != nil {
 		c.log.Debug("unsubscribe", "error", err)
 	}
 }
 
-// refuseVersion answers a Hello of another protocol version.
+// refuseVersion answers a Hello of another protocol version. Nothing of it but what is the same in all versions is
+// looked at.
 func (c *Coordinator) refuseVersion(key string, data []byte) {
 	p, err := wire.Peek(data)
 	if err != nil || p.Kind != wire.KindHello || p.Run != c.machine.cfg.Run || wire.CheckName(p.From) != nil {

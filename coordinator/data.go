@@ -9,7 +9,7 @@ import (
 )
 
 // dataset is what the machine knows of the run's data set, and of its way to the members that lack it. The shell has
-// the bytes.
+// the bytes. Pieces are as long as a full chunk of parameters.
 type dataset struct {
 	hash     string // empty: the run has none
 	pieces   wire.Pieces
@@ -19,6 +19,8 @@ type dataset struct {
 	heldAt   time.Duration // since when
 }
 
+// newDataset is that of so many bytes in pieces of chunk bytes. It forms a SHA-256 over all of them, and keeps
+// nothing.
 func newDataset(data []byte, chunk int) dataset {
 	if len(data) == 0 {
 		return dataset{}
@@ -38,11 +40,12 @@ type fetch struct {
 }
 
 // confirm handles a member's list of the pieces that it lacks. A piece that it no longer lacks has arrived, and gives
-// back its credit.
+// back its credit. The list was checked, so it ascends; it belongs to the member from now on.
 func (x *transfer) confirm(now time.Duration, f *fetch, lacking []wire.Range) {
 	if f.isSent == nil {
 		f.isSent = make([]bool, x.data.pieces.Count())
 	}
+	// The list is the newest that the member has said, so it replaces what was known.
 	f.lacking = lacking
 	sent := f.sent
 	f.sent = sent[:0]
@@ -56,7 +59,7 @@ func (x *transfer) confirm(now time.Duration, f *fetch, lacking []wire.Range) {
 	}
 }
 
-// check says what is wrong with a request for the data set.
+// check says what is wrong with a request for the data set. The reason is empty if nothing is.
 func (d *dataset) check(msg *wire.Fetch) (Reason, string) {
 	if d.hash == "" || msg.Hash != d.hash {
 		return ReasonData, fmt.Sprintf("data set %q was asked for, the run has %q", msg.Hash, d.hash)
@@ -64,7 +67,8 @@ func (d *dataset) check(msg *wire.Fetch) (Reason, string) {
 	return checkRanges("pieces", msg.Ranges, d.pieces.Count())
 }
 
-// checkRanges requires ranges of n things that are not empty, ascend and do not overlap.
+// checkRanges requires ranges of n things that are not empty, ascend and do not overlap. So no list makes the
+// coordinator send more than everything, once. n − First cannot overflow, as First is below n.
 func checkRanges(what string, ranges []wire.Range, n int) (Reason, string) {
 	end := 0
 	for _, r := range ranges {
@@ -86,7 +90,7 @@ func arrived(lacking []wire.Range, i int) bool {
 	return i < lacking[at].First
 }
 
-// refund takes back the credit of a piece.
+// refund takes back the credit of a piece. The caller takes it out of sent.
 func (x *transfer) refund(f *fetch, i int) {
 	f.isSent[i] = false
 	x.data.inFlight -= x.data.pieces.Bytes(i)
@@ -100,7 +104,7 @@ func (x *transfer) endFetch(f *fetch) {
 	f.lacking, f.sent = nil, f.sent[:0]
 }
 
-// next is the first piece to be sent to a member, if any.
+// next is the first piece to be sent to a member, if any. It shortens lacking by what was sent.
 func (f *fetch) next() (int, bool) {
 	for len(f.lacking) > 0 {
 		r := &f.lacking[0]
@@ -124,6 +128,7 @@ func (x *transfer) deliver(now time.Duration, members []*member) {
 	for {
 		var w *member
 		var piece int
+		// Who is to be served next? There are thousands of members at most, and few that fetch.
 		for _, o := range members {
 			i, ok := o.fetch.next()
 			if ok && (w == nil || o.fetch.before(&w.fetch)) {
@@ -139,6 +144,7 @@ func (x *transfer) deliver(now time.Duration, members []*member) {
 		}
 		d.held = false
 		f := &w.fetch
+		// After a rest, the time limit begins with this piece.
 		if len(f.sent) == 0 {
 			f.movedAt = now
 		}
@@ -168,7 +174,8 @@ func (f *fetch) before(g *fetch) bool {
 	return f.turn < g.turn
 }
 
-// endLostFetches takes back the credit of pieces that were sent to members where nothing has arrived for a while.
+// endLostFetches takes back the credit of pieces that were sent to members where nothing has arrived for a while. A
+// member that is alive asks again with its next Fetch.
 func (x *transfer) endLostFetches(now time.Duration, members []*member) {
 	for _, w := range members {
 		if f := &w.fetch; len(f.sent) > 0 && now-f.movedAt >= x.timing.patience() {

@@ -40,7 +40,8 @@ type truth struct {
 }
 
 // claim is the truth in the form of a claim. The checksum is formed over chunks of the given length. What a holder
-// keeps is what it said.
+// keeps is what it said. The checksum is compared with what workers said of a gradient; of a validation nobody says
+// one.
 func (p truth) claim(r *round, chunks wire.Chunking) *trust.Claim {
 	if p.lease != nil && r.shared() {
 		return p.lease.said
@@ -63,6 +64,7 @@ func (p truth) blame(step uint64, t *task) string {
 // inquire lets another worker, or the referee, confirm a block that is here. It reports whether there is neither: then
 // the block is used as it is.
 func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
+	// A second worker is to confirm it, as long as there may be one; a copy that waited too long goes to the referee.
 	others := 0
 	for _, w := range j.members.list {
 		if w.ready && w.Account != t.copy.owner.Account && !t.HasFailed(w.Account) {
@@ -79,13 +81,15 @@ func (j *judgement) inquire(now time.Duration, t *task) (alone bool) {
 		j.ask(t)
 		return false
 	}
+	// Nobody is there: a run with one worker goes on, and the figures say what was not confirmed.
 	j.figures.Unaudited++
 	t.Audited = false
 	t.round.dropAudit(t)
 	return true
 }
 
-// ask lets the referee compute a task. What a sum is to be is known when the coordinator has summed itself.
+// ask lets the referee compute a task. What a sum is to be is known when the coordinator has summed itself. The
+// verdict comes to verdict.
 func (j *judgement) ask(t *task) {
 	r := t.round
 	if r.work == wire.Sum {
@@ -98,7 +102,8 @@ func (j *judgement) ask(t *task) {
 	j.out.add(refereeCommand{trust.Question{ID: j.Refer(&t.Case), Work: r.work, Block: t.Block}})
 }
 
-// question returns the task that the referee was asked about; nil if the question is out of date.
+// question returns the task that the referee was asked about; nil if the question is out of date. It looks at all
+// tasks of the step, which is rare.
 func (j *judgement) question(id uint64) *task {
 	for _, r := range j.leasing.rounds {
 		for _, t := range r.tasks {
@@ -120,7 +125,8 @@ func (j *judgement) check(t *task, v trust.Verdict) error {
 }
 
 // dispute lets the referee, or another worker, decide about a task. The copies that were announced are no longer
-// pulled. If nobody can decide it returns an error, which ends the run.
+// pulled. If nobody can decide it returns an error, which ends the run. A doubted sum is no dispute: the coordinator
+// sums itself.
 func (j *judgement) dispute(now time.Duration, t *task) error {
 	if t.round.work == wire.Sum {
 		j.exchange.Doubt(fmt.Sprintf("of the sum of sections %s: %s", t.Block, t.Positions()))
@@ -138,7 +144,7 @@ func (j *judgement) dispute(now time.Duration, t *task) error {
 }
 
 // hearThird gives a disputed block to a worker that has said nothing about it yet, or returns an error if there is
-// none.
+// none. It is called again at each tick, as workers come and go.
 func (j *judgement) hearThird(now time.Duration, t *task) error {
 	if slices.ContainsFunc(t.leases, func(l *lease) bool { return l.out() && t.Neutral(l.owner.Account) && !l.audit }) {
 		return nil
@@ -159,7 +165,8 @@ func (j *judgement) undecided(t *task, why string) error {
 		t.Positions(), why)
 }
 
-// convict ends the doubts about a task whose bits are known. It returns the workers that said otherwise.
+// convict ends the doubts about a task whose bits are known. It returns the workers that said otherwise. The error
+// says that nobody knows which bits are right.
 func (j *judgement) convict(t *task, judge string, known *trust.Claim) ([]*trust.Account, error) {
 	liars, believed := t.Convict(judge, known)
 	if t.Phase() == trust.Contested { // the copy in the tree is of one of them, or of one that agrees with it

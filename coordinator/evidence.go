@@ -19,7 +19,8 @@ import (
 // handed to those who summed it, and that of the sections that each worker summed, as they came here. Who computes the
 // blocks again knows what both have to be. Unlike a checksum, no digest can be made to fit other bits.
 
-// Share is what a worker has summed of the gradient of a step.
+// Share is what a worker has summed of the gradient of a step. A worker may have summed sections that do not follow
+// each other.
 type Share struct {
 	Worker   string
 	Sections []int  // ascending
@@ -35,7 +36,8 @@ type summed struct {
 	digest sectionDigest
 }
 
-// attest notes who has summed sections of a round, and what came.
+// attest notes who has summed sections of a round, and what came. Of a section that was summed twice the last sum
+// counts, which is in the total.
 func (r *round) attest(sections vector.Block, worker string, values []float32) {
 	if r.sums == nil {
 		r.sums = make([]summed, r.sections.Count)
@@ -67,7 +69,7 @@ func (r *round) attested() []Share {
 }
 
 // ShareDigest names the bits of some sections of a gradient: the first bytes of the SHA-256 of their digests, one
-// behind the other.
+// behind the other. share lists sections in ascending order; gradient is the whole vector, as it was summed.
 func ShareDigest(sections wire.Sections, share []int, gradient []float32) string {
 	var digests []byte
 	for _, i := range share {
@@ -86,6 +88,7 @@ func BlockDigest(sections wire.Sections, block vector.Partial) string {
 // briefLength is the number of characters of a digest in the log: 64 bits.
 const briefLength = 11
 
+// brief is what stands in the log for a SHA-256: its first eight bytes in base64url, without padding.
 func brief(sum [sha256.Size]byte) string { return base64.RawURLEncoding.EncodeToString(sum[:8]) }
 
 // briefly is brief of a SHA-256 in hexadecimal digits.
@@ -98,12 +101,14 @@ func briefly(digest string) string {
 }
 
 // Summed is how the gradient of a step was shared out; false if the coordinator summed it, or the log does not say.
+// The sections of all workers have to be 0, 1, 2, … without gaps.
 func (e *Entry) Summed(chunks wire.Chunking) (wire.Sections, bool) {
 	var seen []int
 	for _, s := range e.Sums {
 		seen = append(seen, s.Sections...)
 	}
 	slices.Sort(seen)
+	// A gap, or a section that two have, says that the line is not of one gradient.
 	for i, section := range seen {
 		if i != section {
 			return wire.Sections{}, false
@@ -120,6 +125,7 @@ type entryLine struct {
 	Sums string `json:"sums,omitempty"`
 }
 
+// plainEntry is an Entry without its methods, so that encoding it does not call MarshalJSON again.
 type plainEntry Entry
 
 // MarshalJSON implements json.Marshaler.
@@ -135,7 +141,8 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	return json.Marshal(entryLine{plainEntry(e), strings.Join(sums, ";")})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. A line that does not hold what MarshalJSON writes is an error, so that a
+// damaged log is noticed.
 func (e *Entry) UnmarshalJSON(data []byte) error {
 	var line entryLine
 	if err := json.Unmarshal(data, &line); err != nil {
@@ -153,6 +160,7 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 		sections, err := parseRanges(parts[0])
 		worker, named := strings.CutPrefix(parts[2], "=")
 		if !named && err == nil {
+			// A number stands for the worker of that block.
 			var i int
 			if i, err = strconv.Atoi(worker); err == nil && (i < 0 || i >= len(e.Blocks)) {
 				err = errSums
@@ -189,7 +197,8 @@ func Ranges(list []int) string {
 	return strings.Join(parts, ",")
 }
 
-// parseRanges reads what Ranges writes.
+// parseRanges reads what Ranges writes. Numbers have to ascend and be below wire.MaxSections, so a short text cannot
+// stand for a long list.
 func parseRanges(text string) (list []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		from, to, several := strings.Cut(part, "-")

@@ -11,7 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// execute does what the machine wants done, and publishes the figures.
+// execute does what the machine wants done, and publishes the figures. Commands are done in the order in which the
+// machine gave them.
 func (c *Coordinator) execute() {
 	defer func() { c.snapshot(c.now(), c.finished) }()
 	defer c.logMade()
@@ -68,6 +69,7 @@ func (c *Coordinator) execute() {
 			c.logMade() // the log is ahead of every checkpoint
 			cmd.state.Term = c.machine.term
 			states = append(states, cmd)
+		// The referee copies the parameters: they change with the next step.
 		case refereeCommand:
 			c.referee.Ask(cmd.Question, c.machine.run.opt.step, c.machine.run.shown)
 		case widenCommand:
@@ -94,7 +96,7 @@ func (c *Coordinator) execute() {
 	}
 }
 
-// view is what workers are to see now.
+// view is what workers are to see now. It aliases the parameters, and is used up before the next event.
 func (c *Coordinator) view() exchange.View {
 	r := &c.machine.run
 	return exchange.View{Version: r.version(), Values: r.shown, Chunks: r.chunks, Differences: r.opt.differences}
@@ -106,7 +108,7 @@ func (c *Coordinator) judged(v trust.Verdict) {
 	c.referee.Next()
 }
 
-// goBack lets the machine continue from an older checkpoint, in a new term.
+// goBack lets the machine continue from an older checkpoint, in a new term. An error ends the run.
 func (c *Coordinator) goBack(ctx context.Context) {
 	back := *c.back
 	c.back = nil
@@ -119,6 +121,8 @@ func (c *Coordinator) goBack(ctx context.Context) {
 		c.halt(err)
 		return
 	}
+	// What belongs to the steps that are undone is forgotten before the machine goes on: questions, and checksums of
+	// what was sent under these numbers.
 	c.referee.Drop()
 	c.sender.Forget()
 	c.machine.rewind(c.now(), cp)
@@ -129,7 +133,8 @@ func (c *Coordinator) goBack(ctx context.Context) {
 	c.execute()
 }
 
-// halt ends the run at once, without a checkpoint of the present parameters.
+// halt ends the run at once, without a checkpoint of the present parameters. It is for what no further step can put
+// right, such as a step that gave other bits than the log has.
 func (c *Coordinator) halt(err error) {
 	c.halted, c.finished = true, true
 	c.machine.life.finish()
@@ -138,7 +143,7 @@ func (c *Coordinator) halt(err error) {
 	c.sender.Send("", c.header(0), &wire.End{Reason: wire.Clip(err.Error())})
 }
 
-// ending says that there is no more work.
+// ending says that there is no more work. It calls Ending once.
 func (c *Coordinator) ending() {
 	if c.machine.cfg.Ending != nil && !c.ended {
 		c.machine.cfg.Ending()
@@ -146,12 +151,13 @@ func (c *Coordinator) ending() {
 	c.ended = true
 }
 
-// header is the header of the coordinator's messages. A message with a mark is for one worker alone.
+// header is the header of the coordinator's messages. A message with a mark is for one worker alone. 0: it is for
+// anyone.
 func (c *Coordinator) header(mark uint64) wire.Header {
 	return wire.Header{Run: c.machine.cfg.Run, Term: c.machine.term, Token: mark}
 }
 
-// sendPiece sends a piece of the data set.
+// sendPiece sends a piece of the data set. Its bytes are those of the data set, and are not copied here.
 func (c *Coordinator) sendPiece(cmd pieceCommand) {
 	m := c.machine
 	from, to := m.transfer.data.pieces.Span(cmd.index)
@@ -159,7 +165,8 @@ func (c *Coordinator) sendPiece(cmd pieceCommand) {
 	c.sender.Send(cmd.to, c.header(0), &wire.Piece{Index: cmd.index, CRC: wire.Checksum(data), Data: data})
 }
 
-// reportStep adds to the report of a step what the machine does not know.
+// reportStep adds to the report of a step what the machine does not know. The time of a step is that between two
+// reports.
 func (c *Coordinator) reportStep(r StepReport) {
 	now := time.Now()
 	r.Seconds = now.Sub(c.lastStep).Seconds()
@@ -188,7 +195,8 @@ const (
 	waitEvery = 10.0
 )
 
-// logsWait reports whether a wait of so many seconds is to be logged.
+// logsWait reports whether a wait of so many seconds is to be logged. A new wait, shorter than the last one that was
+// logged, is logged at once.
 func (c *Coordinator) logsWait(seconds float64) bool {
 	if seconds >= newWait && seconds >= c.waitLogged && seconds < c.waitLogged+waitEvery {
 		return false

@@ -9,16 +9,17 @@ import (
 // is raised by up to this factor, but not above an equal part.
 const evenness = 1.35
 
-// field is what all workers that are given leases can do together.
+// field is what all workers that are given leases can do together. It is formed anew for each event, in which it does
+// not change.
 type field struct {
-	workers int
-	slots   int
-	mean    float64 // pace of a slot, of those that have one; 1 if none has
-	total   float64 // shards per second of all
-	choosy  bool    // there are workers that are not doubted, so that others get nothing
-	sound   int     // workers in good standing that are not doubted
-	calm    bool    // no member has let a block wait lately that had not delivered before
-	now     time.Duration
+	workers int           // that are given leases
+	slots   int           // of those that count
+	mean    float64       // pace of a slot, of those that have one; 1 if none has
+	total   float64       // shards per second of all
+	choosy  bool          // there are workers that are not doubted, so that others get nothing
+	sound   int           // workers in good standing that are not doubted
+	calm    bool          // no member has let a block wait lately that had not delivered before
+	now     time.Duration // of the event
 }
 
 // doubted reports whether a worker was late with a block, and has not been heard of since.
@@ -37,11 +38,13 @@ func (f *field) counts(w *member) bool {
 func (ms *members) field(now time.Duration, calm bool) field {
 	f := field{mean: 1, now: now, calm: calm, choosy: slices.ContainsFunc(ms.list,
 		func(w *member) bool { return w.ready && !w.doubted() })}
+	// Whether anybody is in good standing decides who counts at all.
 	for _, w := range ms.list {
 		if w.ready && !w.doubted() && w.Sound(now) {
 			f.sound++
 		}
 	}
+	// Those whose pace is not known yet count with the mean of the others.
 	known, sum := 0, 0.0
 	for _, w := range ms.list {
 		if !f.takes(w) {
@@ -75,6 +78,9 @@ func (f *field) speed(w *member) float64 {
 
 // holdsBack reports whether a worker is so slow that the others would finish the round before it finishes one shard. Of
 // one that has not delivered yet, that is not known.
+//
+// With rate its pace, o that of the others, and s their slots: it needs 1/rate for a shard, they need open/o for all
+// that is left and s/o for the shards that they have in hand.
 func (f *field) holdsBack(w *member, r *round) bool {
 	rate, ok := w.Pace.Rate()
 	others, slots := f.total, f.slots

@@ -7,12 +7,14 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// grid divides a number of parameters into blocks of gradients; nil if these travel as float32.
+// grid divides a number of parameters into blocks of gradients; nil if these travel as float32. The sum over the
+// shards of a step has to fit its integers.
 func (c *Config) grid(size int) (*vector.Grid, error) {
 	return c.blocks("gradients as integers", c.Gradients, size, c.Shards)
 }
 
-// changes divides a number of parameters into the blocks of their differences; nil if parameters travel whole.
+// changes divides a number of parameters into the blocks of their differences; nil if parameters travel whole. Each
+// difference is of one term, so all bits are its own.
 func (c *Config) changes(size int) (*vector.Grid, error) {
 	return c.blocks("parameters as differences", c.Parameters, size, 1)
 }
@@ -29,7 +31,7 @@ func (c *Config) blocks(what string, coding wire.Coding, size, terms int) (*vect
 	return grid, nil
 }
 
-// tensors are the sizes of the tensors that the parameters consist of.
+// tensors are the sizes of the tensors that the parameters consist of. Without a layout there is one tensor.
 func (c *Config) tensors(size int) []int {
 	if len(c.Layout) == 0 {
 		return []int{size}
@@ -41,7 +43,7 @@ func (c *Config) tensors(size int) []int {
 	return sizes
 }
 
-// offer says in a Welcome how gradients and parameters travel, if not as float32.
+// offer says in a Welcome how gradients and parameters travel, if not as float32. size is the number of parameters.
 func (c *Config) offer(w *wire.Welcome, size int) {
 	if c.Gradients != wire.Float32 {
 		w.Gradients, w.Seed, w.Shards, w.Tensors = c.Gradients, c.Seed, c.Shards, c.tensors(size)

@@ -11,7 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// history is the log of a run: what an earlier coordinator wrote, which is compared, and what this one writes.
+// history is the log of a run: what an earlier coordinator wrote, which is compared, and what this one writes. The
+// goroutine of Run owns it; the journal writes on its own.
 type history struct {
 	made     []Entry  // made, and not logged yet: the last step, or none
 	expected *Log     // the steps that an earlier coordinator made, and that are compared
@@ -29,7 +30,7 @@ func (h *history) repeats(step uint64) bool {
 }
 
 // flush logs the step that was made. If the log has the step already and its hash differs, that is the error. A new
-// step is logged after its parameters were sent: they need not wait for their hash.
+// step is logged after its parameters were sent: they need not wait for their hash. It returns a ReplayError then.
 func (h *history) flush(theta []float32) error {
 	defer func() { h.made = h.made[:0] }()
 	for _, e := range h.made {
@@ -41,7 +42,8 @@ func (h *history) flush(theta []float32) error {
 	return nil
 }
 
-// add compares a step with the log, or appends it.
+// add compares a step with the log, or appends it. The hash of the parameters alone is compared: the other fields say
+// who computed what, or are a function of the same steps.
 func (h *history) add(e Entry) error {
 	logged, ok := h.expected.Entries[e.Step]
 	delete(h.expected.Entries, e.Step)
@@ -59,7 +61,7 @@ func (h *history) add(e Entry) error {
 	return nil
 }
 
-// note appends an event to the log.
+// note appends an event to the log. Without a log nothing happens.
 func (h *history) note(e Event, term uint64) {
 	if h.journal == nil {
 		return
@@ -80,7 +82,8 @@ func (h *history) noteRelays(r exchange.Relay, step, term uint64) {
 	}
 }
 
-// open begins to write the log after its last whole line.
+// open begins to write the log after its last whole line. d and path are those of the log; a failure to write is
+// reported by troubled.
 func (h *history) open(d disk.Disk, path string) {
 	h.trouble = &logTrouble{again: make(chan struct{}, 1)}
 	h.journal = startJournal(d, path, h.expected.Size, h.trouble.hear)
@@ -108,12 +111,13 @@ func (h *history) close() {
 // logTrouble is what the journal reports to the coordinator.
 type logTrouble struct {
 	mu    sync.Mutex
-	err   error
-	since time.Time
+	err   error     // of the last attempt; nil: it succeeded
+	since time.Time // of the first failure in a row; zero: all is well
 	again chan struct{}
 }
 
-// hear is called by the journal with the outcome of an attempt to write.
+// hear is called by the journal with the outcome of an attempt to write. It is called on the goroutine of the journal
+// and does not wait.
 func (t *logTrouble) hear(err error) {
 	t.mu.Lock()
 	t.err = err

@@ -19,17 +19,20 @@ type incoming struct {
 	fault  string            // why they were not; the header of the one in shared says whose they are
 }
 
-// enqueue passes a message to the coordinator's goroutine.
+// enqueue passes a message to the coordinator's goroutine. It runs on a goroutine of the bus, and waits for room in
+// the inbox: what comes meanwhile waits at the bus, and is lost beyond its limit.
 func (c *Coordinator) enqueue(key string, data []byte) {
 	if c.gate.Admit(key, data) {
 		c.forward(key, data)
 	}
 }
 
+// forward passes on what the gate has let in.
 func (c *Coordinator) forward(key string, data []byte) {
 	c.pass(incoming{key: key, data: data, size: len(data)})
 }
 
+// pass waits for room in the inbox, or for the end of Run.
 func (c *Coordinator) pass(in incoming) {
 	select {
 	case c.inbox <- in:
@@ -47,7 +50,7 @@ func (c *Coordinator) lent(subject string, handle func(string, []byte)) (wire.Su
 }
 
 // takeIn stores a chunk that is expected, and passes on that it is there, or else the message. Several goroutines may
-// call it at the same time.
+// call it at the same time. It touches nothing of the machine, and keeps nothing of data.
 func (c *Coordinator) takeIn(key string, data []byte) {
 	if !c.gate.Admit(key, data) {
 		return
@@ -62,10 +65,11 @@ func (c *Coordinator) takeIn(key string, data []byte) {
 	if chunks, ok := msg.(*wire.ChunksAt); ok && err == nil && c.fetchShared(chunks, len(data)) {
 		return
 	}
+	// The machine says why it is not wanted; the lender takes its bytes back.
 	c.forward(key, bytes.Clone(data))
 }
 
-// receive decodes a message and gives it to the machine.
+// receive decodes a message and gives it to the machine. A chunk that came on the control subject is stored here.
 func (c *Coordinator) receive(in incoming) {
 	c.received += int64(in.size)
 	if in.chunk.Chunk != nil {
@@ -83,6 +87,7 @@ func (c *Coordinator) receive(in incoming) {
 		}
 		return
 	}
+	// What cannot be decoded has no sender that could be blamed: the key is, at the gate.
 	if !c.gate.Unsound(in.key) {
 		return
 	}

@@ -27,17 +27,19 @@ type journal struct {
 	disk   disk.Disk
 	report func(error) // is called with the outcome of every attempt, on the journal's goroutine
 
-	mu      sync.Mutex
-	pending []byte // lines that are not synced
-	synced  int64  // length of the file up to them
-	dropped int
+	// Invariant: the file holds synced bytes that are safe, and then the first written bytes of pending.
+	mu      sync.Mutex // guards pending, synced and dropped
+	pending []byte     // lines that are not synced
+	synced  int64      // length of the file up to them
+	dropped int        // lines that never came to the file
 
-	file    disk.File // nil: to be opened
-	written int       // bytes of pending that are in the file
-	wake    chan struct{}
-	flushes chan chan error
-	quit    chan struct{}
-	done    chan struct{}
+	// The goroutine of run owns file and written.
+	file    disk.File       // nil: to be opened
+	written int             // bytes of pending that are in the file
+	wake    chan struct{}   // holds one notice: there are lines
+	flushes chan chan error // each is answered with the outcome
+	quit    chan struct{}   // closed by close
+	done    chan struct{}   // closed when run has returned
 }
 
 // startJournal writes on after the first size bytes of a log. report must not wait for the journal.
@@ -50,7 +52,8 @@ func startJournal(d disk.Disk, path string, size int64, report func(error)) *jou
 	return j
 }
 
-// append adds a line, an Entry or an Event.
+// append adds a line, an Entry or an Event. It never waits for the disk. A line that does not fit in memory is
+// counted in dropped.
 func (j *journal) append(line any) {
 	text, err := json.Marshal(line)
 	j.mu.Lock()
@@ -66,7 +69,7 @@ func (j *journal) append(line any) {
 	}
 }
 
-// flush returns when all lines are on disk, or why they are not.
+// flush returns when all lines are on disk, or why they are not. It may be called from several goroutines.
 func (j *journal) flush() error {
 	reply := make(chan error, 1)
 	select {
@@ -94,6 +97,7 @@ func (j *journal) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
+	// armed says that the timer runs, failing that the last attempt failed.
 	armed, failing, wait := false, false, backoff(0)
 	for {
 		var err error
@@ -106,9 +110,11 @@ func (j *journal) run() {
 		case <-timer.C:
 			armed = false
 			err = j.sync()
+		// Who waits for a flush hears of a failure itself, beside the report.
 		case reply := <-j.flushes:
 			err = j.sync()
 			reply <- err
+		// close has flushed before: what is left could not be written.
 		case <-j.quit:
 			j.abandon()
 			return
@@ -116,6 +122,7 @@ func (j *journal) run() {
 		if err != nil || failing {
 			j.report(err)
 		}
+		// After a failure the timer alone decides when to try again: lines may come many times a second.
 		if failing = err != nil; failing {
 			timer.Reset(wait.next())
 			armed = true
@@ -129,7 +136,7 @@ func (j *journal) run() {
 	}
 }
 
-// write puts the lines into the file that are not there.
+// write puts the lines into the file that are not there. Without a sync they may still be lost in a crash.
 func (j *journal) write() error {
 	j.mu.Lock()
 	rest := j.pending[j.written:]
@@ -143,6 +150,7 @@ func (j *journal) write() error {
 			return fmt.Errorf("open the log: %w", err)
 		}
 		j.file = file
+		// A file that was just made is safe only once its folder is.
 		if err := j.disk.SyncFolder(filepath.Dir(j.path)); err != nil {
 			j.abandon()
 			return fmt.Errorf("open the log: %w", err)
@@ -156,7 +164,7 @@ func (j *journal) write() error {
 	return nil
 }
 
-// sync brings all lines to the disk.
+// sync brings all lines to the disk. If it cannot, none of them counts as written.
 func (j *journal) sync() error {
 	if err := j.write(); err != nil || j.written == 0 {
 		return err
@@ -166,6 +174,7 @@ func (j *journal) sync() error {
 		return fmt.Errorf("sync the log: %w", err)
 	}
 	j.mu.Lock()
+	// Lines that came during the sync move to the front.
 	j.pending = j.pending[:copy(j.pending, j.pending[j.written:])]
 	j.synced += int64(j.written)
 	j.written = 0
@@ -181,10 +190,11 @@ func (j *journal) abandon() {
 	j.file, j.written = nil, 0
 }
 
-// backoff is the pause between two attempts to write: it grows up to a few seconds.
+// backoff is the pause between two attempts to write: it grows up to a few seconds. The zero value begins with a
+// second.
 type backoff time.Duration
 
-// next is the pause before the next attempt.
+// next is the pause before the next attempt. It doubles from one second, up to five.
 func (b *backoff) next() time.Duration {
 	*b = min(max(2*(*b), backoff(time.Second)), backoff(5*time.Second))
 	return time.Duration(*b)

@@ -51,14 +51,14 @@ type lease struct {
 // out reports whether something is still expected of the lease.
 func (l *lease) out() bool { return l.state == leased || l.state == announced || l.state == pulling }
 
-// partial takes the sum that the lease has delivered.
+// partial takes the sum that the lease has delivered. The values are the tree's from then on.
 func (l *lease) partial() vector.Partial {
 	p := vector.Partial{Values: l.values, Terms: slices.Clone(l.said.Terms)}
 	l.values = nil
 	return p
 }
 
-// batches is how many shards a worker computes one after the other for a lease.
+// batches is how many shards a worker computes one after the other for a lease. A slot computes one shard at a time.
 func (l *lease) batches() int {
 	if l.round.work == wire.Sum {
 		return 1
@@ -67,7 +67,8 @@ func (l *lease) batches() int {
 	return (l.Block.Count + slots - 1) / slots
 }
 
-// load is the number of shards that a worker computes for the lease.
+// load is the number of shards that a worker computes for the lease. A sum keeps no slot busy: the worker's own
+// goroutine forms it.
 func (l *lease) load() int {
 	if l.round.work == wire.Sum {
 		return 0
@@ -75,7 +76,7 @@ func (l *lease) load() int {
 	return l.Block.Count
 }
 
-// message is what the worker is sent.
+// message is what the worker is sent. The same message is sent again when it was lost.
 func (l *lease) message(step uint64, pass int) wire.Message {
 	if r := l.round; r.work == wire.Sum {
 		return &wire.Reduce{
@@ -89,7 +90,7 @@ func (l *lease) message(step uint64, pass int) wire.Message {
 	}
 }
 
-// check says why a Result is not the answer to the lease, if so.
+// check says why a Result is not the answer to the lease, if so. terms is the number of loss terms of the run.
 func (l *lease) check(msg *wire.Result, terms int) (Reason, string) {
 	if l.state != leased {
 		return ReasonDuplicate, fmt.Sprintf("shards %s were announced before", l.Block)
@@ -101,6 +102,8 @@ func (l *lease) check(msg *wire.Result, terms int) (Reason, string) {
 	if msg.Fault != "" {
 		return "", ""
 	}
+	// What is announced depends on the work: values for what is pulled, a digest for an audit, digests of sections
+	// for what is shared out.
 	want, digest, digests := 0, 0, 0
 	if l.round.work != wire.Validate && !l.audit {
 		want = l.chunks.Size

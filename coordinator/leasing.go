@@ -28,7 +28,7 @@ type leasing struct {
 	out      *outbox
 	figures  *Stats
 
-	pass   int      // how often the work at these parameters was begun anew
+	pass   int      // how often the work at these parameters was begun anew; 0 with each step
 	rounds []*round // under way at these parameters: validation before gradient
 	// leases are those of these rounds, by id.
 	// Invariant: byID holds the same, and no id above lastID was ever given.
@@ -39,7 +39,8 @@ type leasing struct {
 	calmAt time.Duration
 }
 
-// assign gives leases to workers with free slots while there is work.
+// assign gives leases to workers with free slots while there is work. It goes through the rounds in order, so a
+// validation comes before the gradient.
 func (s *leasing) assign(now time.Duration) {
 	if !s.life.active() {
 		return
@@ -47,6 +48,7 @@ func (s *leasing) assign(now time.Duration) {
 	f := s.field(now)
 	trials := s.trials(now, &f)
 	for _, r := range s.rounds {
+		// The first block of a step is a single shard where members on trial are to be given copies of it.
 		r.sample = len(trials) > 0 && r.work == wire.Gradient && len(r.leases) == 0
 		for _, w := range s.members.list {
 			for f.counts(w) && (w.busy < w.slots || r.work == wire.Sum) {
@@ -63,7 +65,8 @@ func (s *leasing) assign(now time.Duration) {
 	}
 }
 
-// choose finds work for a worker: what has to be done again, then what is to be confirmed, then a free block.
+// choose finds work for a worker: what has to be done again, then what is to be confirmed, then a free block. audit
+// says that the task is to be confirmed. nil: there is none for this worker now.
 func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *task, audit bool) {
 	if r.work == wire.Sum && slices.ContainsFunc(r.leases, func(l *lease) bool {
 		return l.owner == w &&
@@ -77,6 +80,7 @@ func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *t
 	if t := r.nextAudit(w); t != nil {
 		return t, true
 	}
+	// The draw is made when a block is cut, and not known to the worker that gets it.
 	b, ok := r.take(w, f)
 	if !ok {
 		return nil, false
@@ -89,11 +93,12 @@ func (s *leasing) choose(now time.Duration, r *round, w *member, f *field) (t *t
 	return t, false
 }
 
-// issue gives a task to a worker.
+// issue gives a task to a worker. It is sent a Lease or a Reduce.
 func (s *leasing) issue(now time.Duration, w *member, t *task, audit bool) {
 	s.lastID++
 	t.attempts++
 	l := &lease{task: t, id: s.lastID, owner: w, audit: audit, attempt: t.attempts, givenAt: now, sentAt: now, grewAt: now}
+	// The chunks of a sum are those of its sections alone.
 	if l.chunks = s.transfer.chunks; t.round.work == wire.Sum {
 		l.chunks = t.round.sections.Cut(t.Block.First, t.Block.Count)
 	}
@@ -112,11 +117,13 @@ func (s *leasing) issue(now time.Duration, w *member, t *task, audit bool) {
 	s.send(l)
 }
 
+// send sends the worker of a lease what it is to compute.
 func (s *leasing) send(l *lease) {
 	s.out.send(l.owner, l.message(s.opt.step, s.pass))
 }
 
-// find returns the lease that a message is about, or why there is none.
+// find returns the lease that a message is about, or why there is none. A message of a worker that lost its lease is
+// refused like one of a worker that never had it; see neverGave.
 func (s *leasing) find(w *member, id, step uint64) (*lease, Reason, string) {
 	if step != s.opt.step {
 		return nil, ReasonStep, fmt.Sprintf("message of step %d, now %d", step, s.opt.step)
@@ -128,14 +135,15 @@ func (s *leasing) find(w *member, id, step uint64) (*lease, Reason, string) {
 	return l, "", ""
 }
 
-// neverGave reports whether no worker was given a lease of that number.
+// neverGave reports whether no worker was given a lease of that number. Then it is an offence to speak of it.
 func (s *leasing) neverGave(id uint64) bool { return id > s.lastID }
 
-// announce notes what a worker says of a block that it has computed.
+// announce notes what a worker says of a block that it has computed. The Result was checked.
 func (s *leasing) announce(now time.Duration, l *lease, msg *wire.Result) {
 	w := l.owner
 	if n := l.load(); n > 0 {
 		w.Pace.Deliver(n, w.slots)
+		// A worker that says it computed longer than it had the block is not believed.
 		w.computed += min(msg.Took, now-l.givenAt) * time.Duration(min(n, w.slots)) / time.Duration(w.slots)
 	}
 	l.round.times = append(l.round.times, (now-l.sentAt)/time.Duration(l.batches()))
@@ -151,14 +159,15 @@ func (s *leasing) announce(now time.Duration, l *lease, msg *wire.Result) {
 	l.task.Say(l.said)
 }
 
-// beat notes the progress that a heartbeat lists. A lease that the worker should have and does not list is sent again:
-// its Lease or its Result was lost.
+// beat notes the progress that a heartbeat lists. A lease that the worker should have and does not list is sent
+// again: its Lease or its Result was lost. What the worker says of a lease that is not its own is ignored.
 func (s *leasing) beat(now time.Duration, w *member, running []wire.Progress) {
 	for i := 0; i < len(s.leases); i++ { // a lease that is lost makes new ones
 		l := s.leases[i]
 		if l.owner != w || l.state != leased {
 			continue
 		}
+		// What is not in the list was lost on its way there, or was finished and its Result lost.
 		at := slices.IndexFunc(running, func(p wire.Progress) bool { return p.Lease == l.id })
 		if at >= 0 {
 			if done := min(running[at].Done, s.timing.parts(l)); done > l.done {
@@ -180,8 +189,8 @@ func (s *leasing) askAgain(now time.Duration, l *lease) {
 	s.send(l)
 }
 
-// strike notes that a lease, or a part of it, has to be asked for again. If that was too often it takes the lease back
-// from the worker, and reports that it did.
+// strike notes that a lease, or a part of it, has to be asked for again. If that was too often it takes the lease
+// back from the worker, and reports that it did. part says what was asked for, for people.
 func (s *leasing) strike(now time.Duration, l *lease, part string) bool {
 	if l.strikes++; l.strikes <= maxStrikes {
 		return false
@@ -200,6 +209,7 @@ func (s *leasing) nudge(now time.Duration) {
 	soon := s.timing.soon()
 	for _, l := range s.leases {
 		switch {
+		// The Lease, or the Result, may have been lost: either is repeated.
 		case l.state == leased && now-max(l.sentAt, l.nudgedAt) >= max(soon, s.timing.due(l))<<min(l.nudges, maxDoublings):
 			l.nudgedAt = now
 			l.nudges++ // less and less often: it may just take long
@@ -211,7 +221,8 @@ func (s *leasing) nudge(now time.Duration) {
 	}
 }
 
-// withdraw takes a lease off its task: nothing more is expected of it.
+// withdraw takes a lease off its task: nothing more is expected of it. It stays known by its number, so that what its
+// worker still says of it is a duplicate and no offence.
 func (s *leasing) withdraw(l *lease) {
 	s.transfer.forget(l)
 	l.state = settled
@@ -237,16 +248,20 @@ func (s *leasing) revoke(now time.Duration, l *lease) {
 }
 
 // lose takes a lease back and gives its block to another worker, unless another one has it already. The worker of the
-// account that is named gets it only if there is nobody else.
+// account that is named gets it only if there is nobody else. A task in the tree, or with the referee, is not given
+// out again.
 func (s *leasing) lose(now time.Duration, l *lease, not *trust.Account) {
 	s.revoke(now, l)
 	t, r := l.task, l.round
 	switch {
 	case l.audit:
 		r.wantAudit(t)
+	// Somebody else has delivered it, or the referee computes it.
 	case !t.wanted():
+	// Others have it: one of them may have announced it already.
 	case t.regular() > 0:
 		s.transfer.resume(now, t)
+	// A block that is disputed, or that is not to go back to the same worker, stays whole; any other can be cut anew.
 	case t.Phase() == trust.Disputed || not != nil:
 		s.figures.Reissued++
 		r.enqueue(now, t, not)
@@ -257,7 +272,8 @@ func (s *leasing) lose(now time.Duration, l *lease, not *trust.Account) {
 	}
 }
 
-// drop takes a member out, and takes its leases back.
+// drop takes a member out, and takes its leases back. The credit of what was on its way comes back. The report says
+// that it left.
 func (s *leasing) drop(now time.Duration, w *member, why string) {
 	s.transfer.endFetch(&w.fetch)
 	s.members.drop(w)
@@ -266,6 +282,7 @@ func (s *leasing) drop(now time.Duration, w *member, why string) {
 		case l.owner != w:
 		case l.out():
 			s.lose(now, l, nil)
+		// Its block is gone with it, and so is what others sum of it.
 		case l.state == keeping:
 			s.unkeep(now, l)
 		case l.state == delivered && l.round.shared(): // it is not here, and waits to be confirmed
@@ -315,10 +332,12 @@ func (s *leasing) clear(now time.Duration) {
 			s.transfer.recycle(r.total)
 		}
 	}
+	// What their workers still say is refused from here on; no number is given twice.
 	clear(s.byID)
 	s.leases, s.rounds = s.leases[:0], s.rounds[:0]
 	s.transfer.inFlight = 0
 	for _, w := range s.members.list {
+		// The time up to here still counts for the pace.
 		w.load(now, -w.busy)
 		w.computed = 0
 	}

@@ -2,7 +2,7 @@ package coordinator
 
 import "time"
 
-// runState says whether a run goes on.
+// runState says whether a run goes on. It goes from running to suspended and back, and from either to finished.
 type runState uint8
 
 const (
@@ -30,7 +30,7 @@ func (l *life) active() bool { return l.state == running }
 // finish ends the run.
 func (l *life) finish() { l.state = finished }
 
-// suspend stops the run until resume.
+// suspend stops the run until resume. A finished run stays finished.
 func (l *life) suspend() {
 	if l.state == running {
 		l.state = suspended

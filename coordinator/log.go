@@ -93,8 +93,9 @@ type Event struct {
 //
 // It is formed at every step, so it has to be fast: both sums run on instructions that amd64 and arm64 have, SHA-256
 // takes ten times as long. Their polynomials have no factor in common, so the two together are a CRC of 64 bits:
-// contents that differ by accident agree in 1 of 2^64 cases, and never if they differ within 64 bits in a row. Against
-// contents that somebody made to fit it protects as little as any checksum; checkpoints carry a SHA-256.
+// contents that differ by accident agree in 1 of 2^64 cases, and never if they differ within 64 bits in a row.
+// Against contents that somebody made to fit it protects as little as any checksum; checkpoints carry a SHA-256. It
+// allocates a few bytes and may be called from any goroutine.
 func HashTheta(theta []float32) string {
 	const block = 1 << 14 // stays in the cache for the second sum
 	table, castagnoli, ieee := crc32.MakeTable(crc32.Castagnoli), uint32(0), uint32(0)
@@ -147,7 +148,7 @@ func (c Contribution) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]any{c.Block.First, c.Block.Count, c.Fingerprint(), c.Worker})
 }
 
-// UnmarshalJSON implements json.Unmarshaler.
+// UnmarshalJSON implements json.Unmarshaler. A checksum and a digest differ in length.
 func (c *Contribution) UnmarshalJSON(data []byte) error {
 	var checksum string
 	fields := []any{&c.Block.First, &c.Block.Count, &checksum, &c.Worker}
@@ -176,8 +177,9 @@ type Log struct {
 	Damaged int    // lines before that which cannot be read
 }
 
-// ReadLog reads a log, and keeps the entries of steps after the given one. A file that does not exist is an empty log.
-// What follows the last whole line is torn, and left out. Of a file that is no regular one nothing is read.
+// ReadLog reads a log, and keeps the entries of steps after the given one. A file that does not exist is an empty
+// log. What follows the last whole line is torn, and left out. Of a file that is no regular one nothing is read.
+// Lines within the log that cannot be read are counted, and skipped.
 func ReadLog(path string, after uint64) (*Log, error) {
 	f, _, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIrregular) {
@@ -193,6 +195,7 @@ func ReadLog(path string, after uint64) (*Log, error) {
 	return l, nil
 }
 
+// parseLog is ReadLog of a file that is open.
 func parseLog(r io.Reader, after uint64) (*Log, error) {
 	l := &Log{Entries: make(map[uint64]Entry)}
 	lines, damaged, at := bufio.NewReaderSize(r, 1<<16), 0, int64(0)
@@ -209,11 +212,12 @@ func parseLog(r io.Reader, after uint64) (*Log, error) {
 			damaged++
 			continue
 		}
+		// Only here: damaged lines at the end belong to what is torn, and are written over.
 		l.Size, l.Damaged = at, damaged
 	}
 }
 
-// maxLine bounds the bytes of a line.
+// maxLine bounds the bytes of a line. It keeps a damaged file without line ends out of memory.
 const maxLine = 8 << 20
 
 // readLine reads a line and its length. Of a line that is too long it returns nothing but that; at the end of the file,
@@ -233,7 +237,8 @@ func readLine(r *bufio.Reader) (line []byte, length int64, err error) {
 	}
 }
 
-// add takes a line, and reports whether it is one.
+// add takes a line, and reports whether it is one. Whatever is JSON of an entry or an event is; unknown events are
+// kept.
 func (l *Log) add(line []byte, after uint64) bool {
 	var head struct {
 		Event string `json:"event"`
@@ -251,6 +256,7 @@ func (l *Log) add(line []byte, after uint64) bool {
 			return false
 		}
 		l.Events = append(l.Events, e)
+		// No line is ever taken out of a log: a rollback makes void those before it.
 		if e.Kind == EventRollback {
 			l.cut(e.Step)
 		}
@@ -273,7 +279,7 @@ func (l *Log) add(line []byte, after uint64) bool {
 // hashLength is the length of a HashTheta.
 const hashLength = 16
 
-// cut drops the entries after a step.
+// cut drops the entries after a step. Later lines may hold the same steps anew.
 func (l *Log) cut(step uint64) {
 	for s := range l.Entries {
 		if s > step {
@@ -283,7 +289,8 @@ func (l *Log) cut(step uint64) {
 	l.Last = min(l.Last, step)
 }
 
-// Chunk is the number of parameters per chunk in a term, or 0 if the log does not say.
+// Chunk is the number of parameters per chunk in a term, or 0 if the log does not say. Checksums of blocks can be
+// compared only over chunks of one length.
 func (l *Log) Chunk(term uint64) int {
 	for _, e := range slices.Backward(l.Events) {
 		if e.Kind == EventOpen && e.Term == term {
@@ -293,7 +300,8 @@ func (l *Log) Chunk(term uint64) int {
 	return 0
 }
 
-// contributors returns, by mark, since which step each worker has contributed, according to the events of a log.
+// contributors returns, by mark, since which step each worker has contributed, according to the events of a log. What
+// a rollback has undone does not count.
 func contributors(events []Event) map[uint64]uint64 {
 	since := make(map[uint64]uint64)
 	for _, e := range events {

@@ -13,6 +13,7 @@ import (
 // own, and says in which order they act. A part uses those above it in this list, and none below.
 //
 // Invariant: what the machine holds is a function of the configuration and of the events that it was given, in order.
+// Its owner calls one method at a time, and takes the commands before the next.
 type machine struct {
 	cfg       Config
 	term      uint64 // incarnation of the coordinator
@@ -32,7 +33,8 @@ type machine struct {
 	judgement judgement      // which bits are right
 }
 
-// newMachine starts at theta, which it copies, with the given bytes per chunk.
+// newMachine starts at theta, which it copies, with the given bytes per chunk. It panics for a configuration that
+// validate refuses.
 func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	length := len(theta)
 	grid, err := cfg.grid(length)
@@ -43,6 +45,7 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 		length = grid.Len()
 	}
 	chunks := wire.NewChunking(length, chunk)
+	// The exponents stand behind the parameters, so that both go out as one vector.
 	state := append(make([]float32, 0, length), theta...)[:length]
 	opt := newOptimiser(&cfg, state[:len(theta)])
 	m := &machine{
@@ -81,7 +84,8 @@ func newMachine(cfg Config, theta []float32, chunk int) *machine {
 	return m
 }
 
-// resume continues from a checkpoint, in a term of its own.
+// resume continues from a checkpoint, in a term of its own. The shell raises it further if the log or the file of the
+// term says more.
 func (m *machine) resume(cp *Checkpoint) {
 	m.run.restore(cp)
 	m.term = cp.Term + 1
@@ -103,7 +107,7 @@ func (m *machine) verdict(now time.Duration, v trust.Verdict) {
 }
 
 // rewind continues from a checkpoint. The shell has raised the term before, so that messages about the steps that are
-// undone are refused.
+// undone are refused. Members are forgotten: they introduce themselves anew, as to a new coordinator.
 func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	m.auditing.Undone(m.run.opt.step)
 	m.run.rewind(cp)
@@ -136,6 +140,7 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 		m.conclude(now)
 		return
 	}
+	// A message that is accepted may cause refused ones, such as its own repetition.
 	noise := 0
 	if w != nil {
 		w.lastSeen, noise = now, w.Noise()
@@ -147,6 +152,8 @@ func (m *machine) receive(now time.Duration, msg wire.Message) {
 	m.conclude(now)
 }
 
+// handle gives a message that was admitted to the part that it is for. Only a Hello and a Heartbeat come without a
+// member.
 func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 	switch msg := msg.(type) {
 	case *wire.Hello:
@@ -174,12 +181,14 @@ func (m *machine) handle(now time.Duration, w *member, msg wire.Message) {
 	}
 }
 
-// tick does what is due after a time: it asks again for lost chunks, looks after audits, disputes and slow workers, and
-// reports what the run waits for.
+// tick does what is due after a time: it asks again for lost chunks, looks after audits, disputes and slow workers,
+// and reports what the run waits for. It is called twenty times in a failure detection, so every limit that follows
+// from it is met with a small error.
 func (m *machine) tick(now time.Duration) {
 	if !m.life.active() {
 		return
 	}
+	// What was lost first: it may free credit and blocks for what follows.
 	m.pullAgain(now)
 	m.transfer.endLostFetches(now, m.members.list)
 	m.show(now)

@@ -11,11 +11,11 @@ import (
 // maxMembers bounds the workers of a run. One that is not ready makes room for a newcomer.
 const maxMembers = 4096
 
-// member is a worker that said Hello and is not lost. It gets leases once it is ready: when it has the data set and has
-// built its program.
+// member is a worker that said Hello and is not lost. It gets leases once it is ready: when it has the data set and
+// has built its program. All times are since the run began.
 type member struct {
 	*trust.Account
-	id       string
+	id       string // its name: see wire.Name
 	slots    int
 	ready    bool
 	fresh    bool          // it has said Hello, and not Ready since
@@ -25,7 +25,7 @@ type member struct {
 	asked    bool          // it was given a lease in this step
 	busy     int           // shards leased to it and not announced
 	computed time.Duration // how long all its slots computed in this step, as it says
-	lastSeen time.Duration
+	lastSeen time.Duration // when a message of it was last admitted
 	// doubtedAt is when one of its blocks was last given to another worker because it was late. It gets no more until
 	// it sends a message.
 	doubtedAt time.Duration
@@ -35,7 +35,8 @@ type member struct {
 	footprint footprint
 }
 
-// footprint is what the process of a worker uses of its machine, as its last two heartbeats say.
+// footprint is what the process of a worker uses of its machine, as its last two heartbeats say. It decides nothing:
+// it is shown to people.
 type footprint struct {
 	at        time.Duration // when the last one came; 0: none has
 	processor uint64        // milliseconds of processor time so far
@@ -43,7 +44,7 @@ type footprint struct {
 	memory    uint64        // bytes
 }
 
-// note takes in a heartbeat.
+// note takes in a heartbeat. If it says less than the one before, cores stay as they were.
 func (f *footprint) note(now time.Duration, msg *wire.Heartbeat) {
 	if passed := now - f.at; f.at > 0 && passed > 0 && msg.Processor >= f.processor {
 		f.cores = float64(msg.Processor-f.processor) / 1000 / passed.Seconds()
@@ -51,7 +52,8 @@ func (f *footprint) note(now time.Duration, msg *wire.Heartbeat) {
 	f.at, f.processor, f.memory = now, msg.Processor, msg.Memory
 }
 
-// load changes the number of shards in a worker's hands.
+// load changes the number of shards in a worker's hands. The time since the last change counts for its pace with the
+// number that it had.
 func (w *member) load(now time.Duration, shards int) {
 	w.Pace.Count(now, w.busy, w.slots)
 	w.busy += shards
@@ -74,6 +76,7 @@ type members struct {
 	out    *outbox
 }
 
+// newMembers returns no members, who write what is to be said to out.
 func newMembers(out *outbox) members {
 	return members{byKey: make(map[key]*member), names: make(map[string]uint64), shared: make(map[string]bool), out: out}
 }
@@ -165,7 +168,8 @@ func (ms *members) report() MembershipReport {
 	return MembershipReport{Workers: ms.ready(), Slots: ms.slots()}
 }
 
-// name notes under which id a worker was ready.
+// name notes under which id a worker was ready. That is kept when the worker has gone. Of more ids than are
+// remembered, all others count as shared.
 func (ms *members) name(id string, token uint64) {
 	switch known := ms.names[id]; {
 	case known == 0 && len(ms.names) < 16*maxMembers:
@@ -175,8 +179,8 @@ func (ms *members) name(id string, token uint64) {
 	}
 }
 
-// turnAway refuses the worker with a token. Another one under the same id does not believe it. It is sent only where an
-// id is not in doubt: to one that shares it with others, or took it from another, nothing need be said.
+// turnAway refuses the worker with a token. Another one under the same id does not believe it. It is sent only where
+// an id is not in doubt: to one that shares it with others, or took it from another, nothing need be said.
 func (ms *members) turnAway(id string, token uint64, reason, help string) {
 	if ms.taken(id, token) || ms.shared[id] || ms.names[id] != token && ms.names[id] != 0 {
 		return

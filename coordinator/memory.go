@@ -7,7 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// openMemory opens the place where workers of this host share memory. If that fails, vectors travel as chunks.
+// openMemory opens the place where workers of this host share memory. If that fails, vectors travel as chunks. Each
+// worker brings memory for wire.MaxShared gradients as they travel.
 func (c *Coordinator) openMemory() {
 	if c.machine.cfg.Memory == nil {
 		return
@@ -33,7 +34,8 @@ func (c *Coordinator) closeMemory() {
 	}
 }
 
-// expectClients lets those in who are offered memory, and nobody else.
+// expectClients lets those in who are offered memory, and nobody else. Their tokens are the secrets by which they are
+// known.
 func (c *Coordinator) expectClients() {
 	if c.shared == nil {
 		return
@@ -55,7 +57,8 @@ func (c *Coordinator) client(token uint64) io.ReaderAt {
 	return c.shared.Client(token)
 }
 
-// layTheta tells a worker where the parameters lie, or sends them if they cannot be there.
+// layTheta tells a worker where the parameters lie, or sends them if they cannot be there. The first failure is
+// logged.
 func (c *Coordinator) layTheta(cmd layCommand) {
 	msg, err := c.sender.Lay(c.view())
 	if err == nil {
@@ -70,7 +73,7 @@ func (c *Coordinator) layTheta(cmd layCommand) {
 }
 
 // fetchShared stores chunks that lie in a worker's memory, and passes on that they are there, or why they are not. It
-// reports whether they were expected.
+// reports whether they were expected. It runs on the goroutine of the bus, and reads there.
 func (c *Coordinator) fetchShared(msg *wire.ChunksAt, size int) bool {
 	memory := c.client(msg.Token)
 	if memory == nil {
@@ -88,7 +91,8 @@ func (c *Coordinator) fetchShared(msg *wire.ChunksAt, size int) bool {
 	return true
 }
 
-// receiveShared gives the machine what was read in memory.
+// receiveShared gives the machine what was read in memory. A fault is held against the memory, and not against its
+// worker: it shares no more.
 func (c *Coordinator) receiveShared(in incoming) {
 	if in.fault != "" {
 		c.machine.distrust(in.shared[0].Header, in.fault)

@@ -26,6 +26,8 @@ type milestones struct {
 // never is the step of a checkpoint that was not written.
 const never = math.MaxUint64
 
+// newMilestones begins a run of which nothing is validated or saved. Patience is given in validations, and counted in
+// updates.
 func newMilestones(cfg *Config) milestones {
 	return milestones{
 		steps: cfg.Steps, validates: cfg.ValidationShards > 0, validateEvery: cfg.ValidateEvery,
@@ -34,13 +36,14 @@ func newMilestones(cfg *Config) milestones {
 	}
 }
 
-// restore continues from a checkpoint.
+// restore continues from a checkpoint. The patience goes on from where it was.
 func (s *milestones) restore(cp *Checkpoint) {
 	s.validated, s.best, s.bestStep, s.saved = cp.Validated, cp.BestLoss, cp.BestStep, cp.Step
 	s.unsaved = false
 }
 
-// validationDue reports whether the parameters after a step are to be validated.
+// validationDue reports whether the parameters after a step are to be validated. A step is validated once, also after
+// the run was resumed there.
 func (s *milestones) validationDue(step uint64) bool {
 	if !s.validates || step == 0 || step == s.validated {
 		return false
@@ -49,7 +52,7 @@ func (s *milestones) validationDue(step uint64) bool {
 }
 
 // checkpointDue reports whether the parameters after a step are to be saved at once. If they are being validated, the
-// checkpoint waits for the result.
+// checkpoint waits for the result. A request is used up here, also where the step is saved already.
 func (s *milestones) checkpointDue(step uint64, validating bool) bool {
 	due := s.asked || s.checkpointEvery > 0 && step%s.checkpointEvery == 0
 	if step == s.saved || step == 0 {
@@ -83,9 +86,11 @@ func (s *milestones) exhausted(step uint64) bool {
 // missing reports whether the parameters after a step are in no checkpoint.
 func (s *milestones) missing(step uint64) bool { return s.saved != step }
 
-// save begins a checkpoint of the parameters after a step, in memory that was used before if there is some.
+// save begins a checkpoint of the parameters after a step, in memory that was used before if there is some. It has
+// the vectors of before, of whatever content; the caller fills them in.
 func (s *milestones) save(step uint64) *Checkpoint {
 	s.saved, s.unsaved = step, false
+	// Vectors of a checkpoint that is on disk are used again, so that a run in the long run allocates none.
 	cp := s.spare
 	s.spare = nil
 	if cp == nil {

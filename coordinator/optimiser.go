@@ -17,7 +17,7 @@ type optimiser struct {
 	average     *vector.Average       // of the parameters over updates; nil: there is none
 	retreat     *vector.Retreat       // nil: there is none
 	retreated   bool                  // with the last update
-	step        uint64
+	step        uint64                // updates that the parameters had
 }
 
 // rule turns the sum of a step over its shards, which it overwrites, into new parameters.
@@ -36,7 +36,7 @@ type rule interface {
 
 var _, _ rule = (*vector.Adam)(nil), (*vector.Nesterov)(nil)
 
-// newOptimiser starts at theta, which belongs to it.
+// newOptimiser starts at theta, which belongs to it. cfg was validated.
 func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	changes, err := cfg.changes(len(theta))
 	if err != nil {
@@ -59,7 +59,8 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	return o
 }
 
-// moments are what is in a checkpoint beside the parameters: the rule's, the exact parameters, and the average.
+// moments are what is in a checkpoint beside the parameters: the rule's, the exact parameters, and the average. Their
+// order is that of checkpoints. The slices are those of the state, not copies.
 func (o *optimiser) moments() []vector.Moment {
 	list := o.Moments()
 	if exact := o.differences.Exact(); exact != nil {
@@ -74,7 +75,7 @@ func (o *optimiser) moments() []vector.Moment {
 	return list
 }
 
-// fits says what is wrong with a checkpoint's moments for this rule.
+// fits says what is wrong with a checkpoint's moments for this rule. nil: nothing.
 func (o *optimiser) fits(cp *Checkpoint) error {
 	same := func(a checkpoint.Moment, b vector.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)
@@ -92,6 +93,7 @@ func (o *optimiser) fits(cp *Checkpoint) error {
 	return nil
 }
 
+// momentNames lists the names of moments, for people.
 func momentNames(moments []vector.Moment) []string {
 	list := []string{}
 	for _, m := range moments {
@@ -100,7 +102,8 @@ func momentNames(moments []vector.Moment) []string {
 	return list
 }
 
-// restore continues from a checkpoint that fits, or from parameters without moments.
+// restore continues from a checkpoint that fits, or from parameters without moments. A moment that the checkpoint
+// lacks is zero.
 func (o *optimiser) restore(cp *Checkpoint) {
 	copy(o.theta, cp.Theta)
 	o.step = cp.Step
@@ -109,6 +112,7 @@ func (o *optimiser) restore(cp *Checkpoint) {
 			copy(m.Values, cp.Moments[i].Values)
 		}
 	}
+	// Exact parameters and the average begin at the parameters, and not at zero.
 	if len(cp.Moments) == 0 {
 		o.differences.Begin(cp.Theta)
 		if o.average != nil {
@@ -131,7 +135,8 @@ func (o *optimiser) save(cp *Checkpoint) {
 	}
 }
 
-// update makes the step from the sum over its shards, which it overwrites.
+// update makes the step from the sum over its shards, which it overwrites. An error leaves step as it was, but maybe
+// not theta: the run has to end.
 func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
 	target := o.differences.Target(o.theta)
 	norm, rate, err = o.Update(target, sum, shards, o.step)

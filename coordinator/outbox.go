@@ -7,7 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// outbox collects what the machine wants done, in order. All parts of the machine write to the same one.
+// outbox collects what the machine wants done, in order. All parts of the machine write to the same one. Its memory
+// is used again, so an event allocates no list.
 type outbox struct{ commands []command }
 
 func (o *outbox) add(c command) { o.commands = append(o.commands, c) }
@@ -22,7 +23,8 @@ func (o *outbox) take() []command {
 // broadcast sends a message to all workers.
 func (o *outbox) broadcast(msg wire.Message) { o.add(sendCommand{message: msg}) }
 
-// send sends a message to a worker alone: it bears the mark of the worker's token.
+// send sends a message to a worker alone: it bears the mark of the worker's token. Another worker under the same id
+// drops it.
 func (o *outbox) send(w *member, msg wire.Message) { o.add(sendCommand{w.id, w.Mark, msg}) }
 
 // sendMarked sends a message to one who is no member, and whose token is known.
@@ -30,7 +32,7 @@ func (o *outbox) sendMarked(id string, token uint64, msg wire.Message) {
 	o.add(sendCommand{id, wire.Mark(token), msg})
 }
 
-// reject counts a message that was refused.
+// reject counts a message that was refused. The sender is empty if it is no member.
 func (o *outbox) reject(worker string, reason Reason, format string, args ...any) {
 	o.add(rejectCommand{worker, reason, fmt.Sprintf(format, args...)})
 }
@@ -41,8 +43,9 @@ func (o *outbox) refuse(w *member, reason Reason, offence bool, detail string) {
 	w.Account.Refuse(offence)
 }
 
-// used notes that what a worker contributed to a sum of a step is used, and that nobody confirmed it. It is written to
-// the log, too: the worker may stay longer than this coordinator.
+// used notes that what a worker contributed to a sum of a step is used, and that nobody confirmed it. It is written
+// to the log, too: the worker may stay longer than this coordinator. The event comes only where that is news: see
+// trust.Account.Taint.
 func (o *outbox) used(a *trust.Account, step uint64, work wire.Work) {
 	if since, news := a.Taint(step, work); news {
 		o.add(eventCommand{Event{Kind: EventContributor, Step: since, Worker: a.ID, Mark: a.Mark}})

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// fetch sends a member pieces of the data set that it lacks.
+// fetch sends a member pieces of the data set that it lacks. What it no longer lacks gives its credit back.
 func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
 	if reason, detail := m.transfer.data.check(msg); reason != "" {
 		m.out.refuse(w, reason, true, detail)
@@ -18,7 +18,8 @@ func (m *machine) fetch(now time.Duration, w *member, msg *wire.Fetch) {
 	m.leasing.spend(now)
 }
 
-// beat handles a heartbeat. A stranger is asked to introduce itself.
+// beat handles a heartbeat. A stranger is asked to introduce itself. That of a member says which leases it has in
+// hand: what is missing there is sent again.
 func (m *machine) beat(now time.Duration, w *member, msg *wire.Heartbeat) {
 	if w == nil {
 		m.out.sendMarked(msg.From, msg.Token, &wire.Introduce{})
@@ -40,8 +41,8 @@ func (m *machine) ahead(w *member, step uint64) bool {
 	return true
 }
 
-// resendTheta sends chunks that a worker misses. A request for an older step is out of date, and says who did not hand
-// them on.
+// resendTheta sends chunks that a worker misses. A request for an older step is out of date, and says who did not
+// hand them on. What is sent on demand are always values, and no differences.
 func (m *machine) resendTheta(w *member, msg *wire.Need) {
 	if m.ahead(w, msg.Step) {
 		return
@@ -59,7 +60,7 @@ func (m *machine) resendTheta(w *member, msg *wire.Need) {
 	}
 }
 
-// dismiss gives up the workers that were not heard of for too long.
+// dismiss gives up the workers that were not heard of for too long. Their leases go to others.
 func (m *machine) dismiss(now time.Duration) {
 	for i := len(m.members.list) - 1; i >= 0 && m.life.active(); i-- {
 		if i >= len(m.members.list) {

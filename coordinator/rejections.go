@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// rejections counts the messages that were refused, by sender and reason.
+// rejections counts the messages that were refused, by sender and reason. Several goroutines may use it.
 type rejections struct {
 	mu   sync.Mutex
 	list []Rejection // in the order of their first appearance
@@ -20,6 +20,7 @@ const maxRejections = 1024
 func (rs *rejections) count(cmd rejectCommand, log hclog.Logger) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	// So workers that come under ever new names fill neither the list nor the log.
 	if len(rs.list) >= maxRejections {
 		cmd.worker = ""
 	}

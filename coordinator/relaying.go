@@ -27,7 +27,8 @@ const (
 )
 
 // relays is how the parameters of a step and pass go out by way of workers: to the first sections.Count of the list,
-// each of which hands a section on to all others in it.
+// each of which hands a section on to all others in it. It is kept as run.before while the next parameters are under
+// way, as requests come late.
 type relays struct {
 	step     uint64
 	sections wire.Sections
@@ -42,7 +43,8 @@ type request struct {
 	before trust.Exclusion // of the worker from what is handed on, before it asked
 }
 
-// sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole.
+// sendOut sends the parameters of a step to all. Who lacks something of those before gets them whole. It decides
+// between the coordinator's own link and those of workers. base is zero if no differences can go out.
 func (r *run) sendOut(now time.Duration, base exchange.Version, shared bool) {
 	r.before, r.relays = r.relays, nil
 	if shared && !r.stays(base) {
@@ -60,7 +62,8 @@ func (r *run) sendOut(now time.Duration, base exchange.Version, shared bool) {
 	}
 }
 
-// handOut sends the parameters to those who hand them on, and to those who are not to hear them from others.
+// handOut sends the parameters to those who hand them on, and to those who are not to hear them from others. Those in
+// Direct are sent values by the coordinator, one copy each.
 func (r *run) handOut(base exchange.Version) {
 	cmd := exchange.Relay{Sections: r.relays.sections, Base: base}
 	for _, w := range r.relays.list {
@@ -79,12 +82,14 @@ func (r *run) handOut(base exchange.Version) {
 	r.figures.Relayed++
 }
 
-// relays chooses who hands the parameters of a step on: those who deliver. The others in the list hear it from them. In
-// it are those who are known to hear other workers. nil: it does not pay.
+// relays chooses who hands the parameters of a step on: those who deliver. The others in the list hear it from them.
+// In it are those who are known to hear other workers. nil: it does not pay. Fewer than two who can hand on, or more
+// in the list than a message holds, do not pay.
 func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) *relays {
 	var able, others []*member
 	for _, w := range ms.list {
 		switch {
+		// Those of them that are ready are sent everything by the coordinator.
 		case !w.ready || !w.met || w.owed || w.shares || step < w.Deaf.Until():
 		case !w.doubted() && w.Sound(now) && step >= w.Mute.Until():
 			able = append(able, w)
@@ -100,12 +105,14 @@ func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) 
 	return &relays{step: step, sections: wire.Sections{Chunks: chunks, Count: n}, list: list, about: make([][]*member, n)}
 }
 
-// missed notes which chunks of the parameters a worker asks for that others were to hand on to it.
+// missed notes which chunks of the parameters a worker asks for that others were to hand on to it. The worker counts
+// as owed: it is sent values at the next step.
 func (r *run) missed(w *member, msg *wire.Need) {
 	for _, x := range []*relays{r.before, r.relays} {
 		if x == nil || x.step != msg.Step || !slices.Contains(x.list, w) {
 			continue
 		}
+		// Its first request in this pass; however much it asks for, it is left out once.
 		if !slices.ContainsFunc(x.asked, func(p request) bool { return p.by == w }) {
 			x.asked = append(x.asked, request{w, w.Deaf})
 			w.Deaf.Extend(r.opt.step)
@@ -128,6 +135,7 @@ func (r *run) accuse(x *relays, w *member, section int) {
 	}
 	x.about[section] = append(x.about[section], w)
 	switch n := min(accusers, len(x.list)-1); {
+	// As many as are needed: the one that was to hand on is left out, once.
 	case len(x.about[section]) == n:
 		by.Mute.Extend(r.opt.step)
 		r.out.add(eventCommand{Event{
@@ -136,6 +144,7 @@ func (r *run) accuse(x *relays, w *member, section int) {
 				by.Mute.Until()),
 		}})
 		fallthrough
+	// Those who asked were right, so they go on hearing others.
 	case len(x.about[section]) > n:
 		for _, p := range x.asked {
 			if slices.Contains(x.about[section], p.by) {

@@ -9,10 +9,11 @@ import (
 // What was lost is looked for many times in each tick, so that a lost message costs a small part of the failure
 // detection. A worker says soon after it was told something what it has in hand: a lease that is not in the list is
 // sent once more, for the Lease was lost, or the Result, and either is a few hundred bytes. Which chunks were lost
-// package loss tells; a worker sends them in the order in which they were asked for.
+// wire.Sequence tells; a worker sends them in the order in which they were asked for.
 
-// remind looks after what cannot wait for a tick. It is called much more often, and does little. since is from when on
-// messages were read as soon as they came.
+// remind looks after what cannot wait for a tick. It is called much more often, and does little. since is from when
+// on messages were read as soon as they came. It leads to a Lease, Reduce or Pull once more, or to a copy of a block
+// for another worker.
 func (m *machine) remind(now, since time.Duration) {
 	if !m.life.active() {
 		return
@@ -22,7 +23,8 @@ func (m *machine) remind(now, since time.Duration) {
 	m.conclude(now)
 }
 
-// remind sends again, or asks for, what was lost.
+// remind sends again, or asks for, what was lost. Each further time it waits twice as long, as the worker may just be
+// slow to say what it has.
 func (s *leasing) remind(now, since time.Duration) {
 	for _, l := range s.leases {
 		sent := max(l.sentAt, l.nudgedAt)
@@ -39,14 +41,18 @@ func (s *leasing) remind(now, since time.Duration) {
 	}
 }
 
-// remind asks for chunks of a lease that were lost, or tries whether some were.
+// remind asks for chunks of a lease that were lost, or tries whether some were. The answers may come twice, which
+// echoes allow for.
 func (x *transfer) remind(now, since time.Duration, l *lease) {
+	// What later chunks have overtaken was lost, unless the network changes the order: then Resent grows up to its
+	// bound.
 	if lost := l.asked.Overtaken(l.got); len(lost) > 0 && l.asked.Resent() < wire.MaxResends*l.chunks.Count() {
 		l.owner.echoes += len(lost)
 		l.asked.Again(lost, func(first, end int) { x.ask(l, first, end) })
 		l.nudgedAt = now
 		return
 	}
+	// Nothing comes at all: one chunk is asked for, ever more rarely, to see whether the link still carries anything.
 	wait := max(x.timing.prompt()/2, l.owner.lag.Limit()) << min(l.asked.Probes(), maxDoublings)
 	if now-max(since, l.movedAt, l.againAt, l.nudgedAt, x.arrivedAt) < wait {
 		return
@@ -58,8 +64,10 @@ func (x *transfer) remind(now, since time.Duration, l *lease) {
 	}
 }
 
-// refuse refuses a message of a member, unless it can be the second answer to what was asked twice.
+// refuse refuses a message of a member, unless it can be the second answer to what was asked twice. An offence is
+// refused in any case.
 func (m *machine) refuse(w *member, reason Reason, offence bool, detail string) {
+	// An answer that comes twice because it was asked for twice is nobody's fault.
 	if w.echoes > 0 && !offence && (reason == ReasonDuplicate || reason == ReasonStep || reason == ReasonLease ||
 		reason == ReasonUnrequested) {
 		w.echoes--

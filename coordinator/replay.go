@@ -46,7 +46,8 @@ func (e *ReplayError) culprits() (block vector.Block, logged, computed string, o
 }
 
 // takeUp reads and writes what a new coordinator of the run needs before it may send a message: the steps that are
-// logged, to compare them, and a term of its own. It waits for a disk that takes nothing.
+// logged, to compare them, and a term of its own. It waits for a disk that takes nothing. From the log come the term,
+// who contributed, and what the steps are compared with.
 func (c *Coordinator) takeUp(ctx context.Context) error {
 	m := c.machine
 	path, step := m.cfg.Log, m.run.opt.step
@@ -65,6 +66,7 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 		return err
 	}
 	m.accounts.Inherit(contributors(c.history.expected.Events))
+	// The checkpoint itself may be of other bits than the log says.
 	if e, ok := c.history.expected.Entries[step]; ok {
 		if theta := HashTheta(m.run.opt.theta); e.Theta != theta {
 			return &ReplayError{Step: step, Logged: e, Computed: Entry{Step: step, Theta: theta}}
@@ -90,7 +92,8 @@ func (c *Coordinator) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// dropVoid forgets the entries after the step of a rollback that an earlier coordinator did not finish.
+// dropVoid forgets the entries after the step of a rollback that an earlier coordinator did not finish. The event
+// that the earlier coordinator did not write is returned, to be noted in the new log; nil if it finished.
 func (c *Coordinator) dropVoid() (*Event, error) {
 	last, noted, err := checkpoint.RolledBack(c.machine.cfg.Dir)
 	if err != nil || !noted {
@@ -100,7 +103,8 @@ func (c *Coordinator) dropVoid() (*Event, error) {
 	return &Event{Kind: EventRollback, Step: last, Reason: "taken up by the next coordinator"}, nil
 }
 
-// raiseTerm gives the coordinator a term above all that were used.
+// raiseTerm gives the coordinator a term above all that were used. It is on disk when raiseTerm returns. The error is
+// that of the disk when ctx ended.
 func (c *Coordinator) raiseTerm(ctx context.Context) error {
 	m := c.machine
 	used, err := readTerm(m.cfg.Dir)
@@ -134,7 +138,7 @@ func (c *Coordinator) logMade() {
 // note appends an event to the log.
 func (c *Coordinator) note(e Event) { c.history.note(e, c.machine.term) }
 
-// openLog begins to write the log.
+// openLog begins to write the log. Checkpoints then wait until the log is synced: it is ahead of them.
 func (c *Coordinator) openLog(path string) {
 	c.history.open(c.machine.cfg.Disk, path)
 	c.saver.store.Flush = c.history.journal.flush
@@ -151,7 +155,7 @@ func (c *Coordinator) reportLog() {
 	c.observer.Storage(r)
 }
 
-// closeLog writes the end of the log.
+// closeLog writes the end of the log. It waits for one more attempt.
 func (c *Coordinator) closeLog() {
 	if c.history.journal == nil {
 		return

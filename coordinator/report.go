@@ -2,7 +2,8 @@ package coordinator
 
 import "github.com/switchyard-ml/switchyard/internal/vector"
 
-// Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly.
+// Observer hears what happens in a run, from the coordinator's goroutine: it should return quickly. What reports
+// point to belongs to the observer.
 type Observer interface {
 	Step(StepReport)
 	Validation(ValidationReport)

@@ -13,7 +13,8 @@ import (
 // The way of a block, from its announcement to the tree: announce, arrive, accept, merge. A block that is audited, that
 // somebody contradicts, or that failed goes by way of review, too.
 
-// announce handles a Result: the block's worker is free for more, and the block can be pulled.
+// announce handles a Result: the block's worker is free for more, and the block can be pulled. What follows for a
+// block is decided by hear, and by fail if it could not be computed.
 func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
 	if reason != "" {
@@ -24,8 +25,10 @@ func (m *machine) announce(now time.Duration, w *member, msg *wire.Result) {
 		m.refuse(w, reason, reason != ReasonDuplicate, detail)
 		return
 	}
+	// It has the block no more in hand, whatever it says of it.
 	w.load(now, -l.load())
 	switch {
+	// Either the holder or the one who sums may lie; nobody is blamed yet.
 	case msg.Fault != "" && l.round.work == wire.Sum:
 		m.accuse(now, l, msg.Fault)
 		return
@@ -51,10 +54,12 @@ func (m *machine) hear(now time.Duration, l *lease) {
 		l.owner.Delivers()
 	}
 	switch purpose := l.task.purpose(l); {
+	// It has said what it has to say: nothing is pulled, and the claim is weighed.
 	case purpose == compare:
 		m.leasing.withdraw(l)
 		m.judgement.submit(l.task)
 	case purpose == reserve || m.leasing.spare(now, l): // until the copy before it turns out to be wrong, or does not come
+	// Nothing has to come: a validation has its terms, and a block that is kept stays where it is.
 	case !l.round.pulls():
 		m.accept(now, l)
 	default:
@@ -62,7 +67,7 @@ func (m *machine) hear(now time.Duration, l *lease) {
 	}
 }
 
-// arrive counts a chunk that is stored.
+// arrive counts a chunk that is stored. The last one of a block completes it.
 func (m *machine) arrive(now time.Duration, w *member, c exchange.Stored) {
 	l, reason, detail := m.leasing.find(w, c.Lease, c.Step)
 	if reason == "" {
@@ -72,6 +77,7 @@ func (m *machine) arrive(now time.Duration, w *member, c exchange.Stored) {
 		m.refuse(w, reason, reason == ReasonLease && m.leasing.neverGave(c.Lease), detail)
 		return
 	}
+	// Only a whole copy can be compared with what was announced.
 	if l.missing == 0 {
 		m.complete(now, l)
 		m.judgement.review(now)
@@ -81,7 +87,8 @@ func (m *machine) arrive(now time.Duration, w *member, c exchange.Stored) {
 	}
 }
 
-// refuseChunk refuses a chunk that was not stored, and says why. If it is missing it is asked for again later.
+// refuseChunk refuses a chunk that was not stored, and says why. If it is missing it is asked for again later. It
+// never becomes an offence for what a network can do.
 func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 	l, reason, detail := m.leasing.find(w, msg.Lease, msg.Step)
 	if reason == "" {
@@ -91,9 +98,11 @@ func (m *machine) refuseChunk(w *member, msg *wire.Chunk) {
 	m.refuse(w, reason, reason == ReasonLength || reason == ReasonLease && m.leasing.neverGave(msg.Lease), detail)
 }
 
-// complete checks a block of which all chunks are here.
+// complete checks a block of which all chunks are here. What is not as announced is no copy at all: another worker
+// gets the block.
 func (m *machine) complete(now time.Duration, l *lease) {
 	switch {
+	// Each chunk had its checksum, so it is the worker, and not the network, that changed its mind.
 	case wire.Combine(l.crcs) != l.said.Checksum || l.said.Digests != "" &&
 		l.round.digest(vector.Partial{Values: l.values, Terms: l.said.Terms}) != l.said.Digest:
 		m.out.refuse(l.owner, ReasonChecksum, true, fmt.Sprintf("shards %s are not what was announced", l.Block))
@@ -109,7 +118,8 @@ func (m *machine) complete(now time.Duration, l *lease) {
 	}
 }
 
-// accept handles a whole and sound copy of a block. What nobody doubts goes into the tree.
+// accept handles a whole and sound copy of a block. What nobody doubts goes into the tree. Its values are here, or
+// its holder keeps them.
 func (m *machine) accept(now time.Duration, l *lease) {
 	l.state = delivered
 	l.owner.Delivers()
@@ -139,6 +149,7 @@ func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string
 	first := t.Fail(l.owner.Account, l.owner.id, detail, l.said)
 	m.leasing.lose(now, l, l.owner.Account)
 	switch {
+	// It is not known yet whether the block or the worker is to blame.
 	case l.audit, t.InTree(), first, t.Judged():
 		m.judgement.submit(t)
 		m.judgement.review(now)
@@ -151,7 +162,8 @@ func (m *machine) fail(now time.Duration, l *lease, reason Reason, detail string
 	m.leasing.assign(now)
 }
 
-// pullAgain asks once more for chunks that were lost. A worker that does not deliver in the end loses the block.
+// pullAgain asks once more for chunks that were lost. A worker that does not deliver in the end loses the block. It
+// is called at each tick.
 func (m *machine) pullAgain(now time.Duration) {
 	for i := 0; i < len(m.leasing.leases); i++ {
 		l := m.leasing.leases[i]

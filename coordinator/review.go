@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// submit puts a task among the pending, because something was learnt about it.
+// submit puts a task among the pending, because something was learnt about it. It is looked at by review, before the
+// event ends.
 func (j *judgement) submit(t *task) { j.pending = append(j.pending, t) }
 
 // review looks at what is among the pending, but for tasks of rounds that are over meanwhile.
@@ -24,7 +25,8 @@ func (j *judgement) review(now time.Duration) {
 	}
 }
 
-// weigh looks at a copy of a task that has come since, and then at the task.
+// weigh looks at a copy of a task that has come since, and then at the task. A disputed block is decided by the copy
+// of a neutral worker.
 func (j *judgement) weigh(now time.Duration, t *task) {
 	l := t.arrived
 	if t.arrived = nil; l != nil {
@@ -40,7 +42,8 @@ func (j *judgement) weigh(now time.Duration, t *task) {
 	j.look(now, t)
 }
 
-// look does what is to be done about a task after something was learnt about it.
+// look does what is to be done about a task after something was learnt about it. The ruling is that of package trust;
+// what follows is decided here.
 func (j *judgement) look(now time.Duration, t *task) {
 	if !j.life.active() {
 		return
@@ -87,7 +90,7 @@ func (j *judgement) tick(now time.Duration) {
 	j.hearThirds(now)
 }
 
-// hearThirds looks whether there is still somebody to decide about each dispute.
+// hearThirds looks whether there is still somebody to decide about each dispute. A referee needs no third.
 func (j *judgement) hearThirds(now time.Duration) {
 	if j.HasReferee || !j.life.active() {
 		return
@@ -123,8 +126,9 @@ func (j *judgement) verdict(now time.Duration, v trust.Verdict) {
 }
 
 // decide ends the doubts about a task: its bits are known. Who said otherwise is cut off, and what it contributed
-// undone.
+// undone. A block that was in the tree stays there if nobody is to be undone.
 func (j *judgement) decide(now time.Duration, t *task, p truth) {
+	// First it is settled who lied: if what they contributed is undone, this task is void with it.
 	known := p.claim(t.round, j.transfer.chunks)
 	liars, err := j.convict(t, p.judge, known)
 	if err != nil {
@@ -134,14 +138,17 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	if j.quarantine(now, liars, p.blame(j.run.opt.step, t)) {
 		return
 	}
+	// It was contested, and what is in the tree is right.
 	if t.Phase() == trust.Merged {
 		j.transfer.recycle(p.Partial)
 		j.run.closeIfDone(now)
 		return
 	}
+	// Where the gradient is shared out the bits stay with the worker that is believed.
 	if l := p.lease; l != nil && t.round.shared() {
 		l.state, t.holder = keeping, l
 	}
+	// Other copies are not needed; those who still compute are heard when they are done, to be compared.
 	j.leasing.withdrawAll(t, announced, pulling, delivered)
 	t.copy, t.digest = nil, known.Digest
 	if t.Audited {
@@ -155,6 +162,7 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 // dismissSource cuts off a worker that has contradicted itself. That is certain without a referee.
 func (j *judgement) dismissSource(now time.Duration, t *task) {
 	a := t.Inconsistent()
+	// Neither its copy nor its word counts any more.
 	if l := t.copy; l != nil && l.owner.Account == a {
 		t.dropCopy()
 		j.leasing.lose(now, l, nil)
@@ -175,7 +183,8 @@ const quarantineRemedy = "check the machine's memory and that the worker's binar
 	"restart it"
 
 // quarantine cuts off workers whose bits are wrong. If they contributed what nobody has confirmed, the step begins
-// anew, or the run goes back to before that, and true is returned: all tasks are void.
+// anew, or the run goes back to before that, and true is returned: all tasks are void. clean is the last step whose
+// parameters none of them had a part in.
 func (j *judgement) quarantine(now time.Duration, liars []*trust.Account, why string) (void bool) {
 	clean, tainted := j.run.opt.step, false
 	for _, a := range liars {
@@ -186,6 +195,7 @@ func (j *judgement) quarantine(now time.Duration, liars []*trust.Account, why st
 			clean, tainted = min(clean, since), true
 		}
 	}
+	// Their sums are in the present parameters. The shell goes back, and rewind makes the run go on.
 	if tainted && clean < j.run.opt.step {
 		j.life.suspend()
 		j.out.add(rollbackCommand{clean, why})
@@ -195,6 +205,8 @@ func (j *judgement) quarantine(now time.Duration, liars []*trust.Account, why st
 		if w.Account.Banned == "" {
 			continue
 		}
+		// A step that begins anew gives its leases out by itself; only otherwise do those of the dropped go to others
+		// now.
 		if tainted {
 			j.leasing.drop(now, w, "cut off: "+why)
 		} else {
@@ -215,7 +227,7 @@ func (j *judgement) ban(a *trust.Account, why string) {
 	j.members.turnAway(a.ID, a.Token, why, quarantineRemedy)
 }
 
-// cutOff bans the members with too many offences or refused messages.
+// cutOff bans the members with too many offences or refused messages. It is called at the end of each event.
 func (j *judgement) cutOff(now time.Duration) {
 	for i := len(j.members.list) - 1; i >= 0 && j.life.active(); i-- {
 		if i >= len(j.members.list) {

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// rollBack goes back to the newest checkpoint of at most the given step, or to the initial parameters, and returns that
-// state. Checkpoints that wait to be written are dropped. If the disk fails, the run goes on all the same, and the rest
-// is done before the next checkpoint.
+// rollBack goes back to the newest checkpoint of at most the given step, or to the initial parameters, and returns
+// that state. Checkpoints that wait to be written are dropped. If the disk fails, the run goes on all the same, and
+// the rest is done before the next checkpoint. An error means that the checkpoints cannot be read.
 func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) {
 	c.saver.drop()
 	c.await()
@@ -17,6 +17,7 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 	if err != nil {
 		return nil, err
 	}
+	// There is no checkpoint of so early a step: the run begins anew.
 	if cp == nil {
 		cp = &Checkpoint{Run: c.machine.cfg.Run, Seed: c.machine.cfg.Seed, BestLoss: math.Inf(1), Theta: c.initial}
 	}

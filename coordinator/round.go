@@ -11,7 +11,7 @@ import (
 )
 
 // round is one sum over shards at the current parameters: the gradient of a step, or a validation. Where workers sum
-// the gradient there is a further round, whose shards are sections of the gradient: see exchange.go.
+// the gradient there is a further round, whose shards are sections of the gradient: see sums.go.
 //
 // Invariant: every shard is in exactly one of these: a free block, a task that is not free, the tree.
 // Invariant: open is the number of shards that are not in the tree.
@@ -57,9 +57,11 @@ type round struct {
 type again struct {
 	task  *task
 	not   *trust.Account // nil: anyone may have it
-	since time.Duration
+	since time.Duration  // when it was put into the queue
 }
 
+// newRound is a sum over so many shards, none of which is given out. Additions use all cores, as the workers wait for
+// them.
 func newRound(work wire.Work, shards int) *round {
 	root := vector.Block{Count: shards}
 	tree := vector.NewTree(root)
@@ -69,7 +71,7 @@ func newRound(work wire.Work, shards int) *round {
 	}
 }
 
-// task returns the task of a block that was cut, which may have been given out and released before.
+// task returns the task of a block that was cut, which may have been given out and released before. It is open then.
 func (r *round) task(b vector.Block) *task {
 	t := r.tasks[b]
 	if t == nil {
@@ -80,7 +82,7 @@ func (r *round) task(b vector.Block) *task {
 	return t
 }
 
-// enqueue lets a task be leased once more.
+// enqueue lets a task be leased once more. nil: anyone may have it.
 func (r *round) enqueue(now time.Duration, t *task, not *trust.Account) {
 	r.queue = append(r.queue, again{t, not, now})
 }
@@ -95,7 +97,9 @@ func (r *round) dequeue(t *task) {
 	r.queue = slices.DeleteFunc(r.queue, func(o again) bool { return o.task == t })
 }
 
-// next takes a task for this worker off the queue; nil if there is none.
+// next takes a task for this worker off the queue; nil if there is none. alone says that there is no other worker,
+// and patience how long a task waits for another one. The worker whose word is to decide a dispute has said nothing
+// of it yet.
 func (r *round) next(now time.Duration, w *member, alone bool, patience time.Duration) *task {
 	for i, o := range r.queue {
 		if (o.task.Phase() == trust.Disputed || o.task.Phase() == trust.Contested) && !o.task.Neutral(w.Account) {
@@ -109,7 +113,8 @@ func (r *round) next(now time.Duration, w *member, alone bool, patience time.Dur
 	return nil
 }
 
-// take chooses the next free block for a worker.
+// take chooses the next free block for a worker. false: there is none, or the worker is so slow that it is better
+// left out.
 func (r *round) take(w *member, f *field) (vector.Block, bool) {
 	if len(r.free) == 0 || r.work != wire.Sum && f.holdsBack(w, r) {
 		return vector.Block{}, false
@@ -121,17 +126,20 @@ func (r *round) take(w *member, f *field) (vector.Block, bool) {
 		r.sample = false
 		return r.cut(1), true
 	}
+	// A wave begins with all that is free.
 	if r.waveSlots <= 0 {
 		r.waveSlots, r.waveShards = f.slots, 0
 		for _, b := range r.free {
 			r.waveShards += b.Count
 		}
 	}
+	// Its share is by its speed; a slower one gets a little more, see evenness.
 	r.waveSlots -= w.slots
 	part, even := float64(r.waveShards)*f.speed(w)/f.total, float64(r.waveShards*w.slots)/float64(f.slots)
 	if part < even {
 		part = min(even, evenness*part)
 	}
+	// A replica takes long, so none waits behind another one of the same slot.
 	if r.single {
 		part = min(part, float64(w.slots))
 	}
@@ -139,7 +147,7 @@ func (r *round) take(w *member, f *field) (vector.Block, bool) {
 }
 
 // cut removes a block of the largest power of two up to target from the free ones: the smallest that is big enough,
-// halved until it fits, or else the largest.
+// halved until it fits, or else the largest. There has to be a free block, and target to be at least 1.
 func (r *round) cut(target int) vector.Block {
 	size := 1 << (bits.Len(uint(target)) - 1)
 	best := 0
@@ -149,6 +157,7 @@ func (r *round) cut(target int) vector.Block {
 			best = i
 		}
 	}
+	// Halves that are left stay where the block was, so free stays in order.
 	b := r.free[best]
 	r.free = slices.Delete(r.free, best, best+1)
 	for b.Count > size {
@@ -159,8 +168,10 @@ func (r *round) cut(target int) vector.Block {
 	return b
 }
 
-// release returns a block that was leased and not delivered. A block that failed before stays whole.
+// release returns a block that was leased and not delivered. A block that failed before stays whole. Its shards are
+// free otherwise, and can be cut in another way.
 func (r *round) release(now time.Duration, t *task) {
+	// Who failed at it is asked again only if nobody else comes.
 	if n := len(t.Failures()); n > 0 {
 		r.enqueue(now, t, t.Failures()[n-1].Account)
 		return
@@ -178,6 +189,7 @@ func (r *round) add(t *task, p vector.Partial, from Contribution, recycle func(v
 	r.dequeue(t)
 	r.open -= t.Block.Count
 	switch {
+	// The bits stay with their holder; only terms are here.
 	case r.shared():
 		r.put(t, p, from)
 		return
@@ -194,6 +206,7 @@ func (r *round) add(t *task, p vector.Partial, from Contribution, recycle func(v
 // median is the middle of the times of finished leases; false if there are none.
 func (r *round) median() (time.Duration, bool) { return median(r.times) }
 
+// median is the middle one of some times, the later of two; false if there are none.
 func median(times []time.Duration) (time.Duration, bool) {
 	if len(times) == 0 {
 		return 0, false

@@ -44,7 +44,7 @@ type run struct {
 	figures  *Stats
 }
 
-// restore takes the parameters of a checkpoint, and all that belongs to them.
+// restore takes the parameters of a checkpoint, and all that belongs to them. It copies all of them.
 func (r *run) restore(cp *Checkpoint) {
 	r.opt.restore(cp)
 	r.integers.Restore(cp.Levels)
@@ -78,7 +78,8 @@ func (r *run) version() exchange.Version {
 	return exchange.Version{Step: r.opt.step + 1, Pass: r.leasing.pass}
 }
 
-// open begins the work at the present parameters: validation if it is due, and the gradient of the next step.
+// open begins the work at the present parameters: validation if it is due, and the gradient of the next step. It
+// leads to parameters and leases for all, or to the end of the run.
 func (r *run) open(now time.Duration) {
 	r.life.spokeAt = now
 	r.leasing.clear(now)
@@ -89,6 +90,7 @@ func (r *run) open(now time.Duration) {
 		r.finish(nil)
 		return
 	}
+	// A validation comes first, so that its leases are given out first.
 	validating := r.milestones.validationDue(step)
 	if validating {
 		r.leasing.rounds = append(r.leasing.rounds, newRound(wire.Validate, r.cfg.ValidationShards))
@@ -97,10 +99,12 @@ func (r *run) open(now time.Duration) {
 	if averaged {
 		base = exchange.Version{}
 	}
+	// At the average nothing is computed but its validation; the gradient belongs to the parameters themselves.
 	if step < r.cfg.Steps && !averaged {
 		gradient := newRound(wire.Gradient, r.cfg.Shards)
 		gradient.tree.Peaks = r.integers.Peaks()
 		gradient.single, gradient.openedAt = r.opt.Stride() > 1, now
+		// How the gradient gets here is decided before the first lease, which says so.
 		gradient.sections = r.exchange.Open(step, r.members.ready(), r.transfer.chunks, r.exchange.confirmed(step))
 		r.leasing.rounds = append(r.leasing.rounds, gradient)
 	}
@@ -108,10 +112,12 @@ func (r *run) open(now time.Duration) {
 		r.finish(nil)
 		return
 	}
+	// After a step is the time to stop: its parameters are the last ones.
 	if r.life.stopping {
 		r.finish(ErrInterrupted)
 		return
 	}
+	// Parameters go out before the leases for them.
 	r.sendOut(now, base, r.leasing.shared() != nil)
 	r.leasing.assign(now)
 	if r.milestones.checkpointDue(step, validating) {
@@ -132,7 +138,7 @@ func (r *run) show(validating bool) (averaged bool) {
 	return true
 }
 
-// use puts a copy of a block into the tree.
+// use puts a copy of a block into the tree. Where the gradient is shared out, the copy stays with its worker.
 func (r *run) use(now time.Duration, l *lease) {
 	l.owner.Account.Accepted++
 	if l.task.digest = l.said.Digest; l.round.shared() {
@@ -164,6 +170,7 @@ func (r *run) merge(now time.Duration, t *task, p vector.Partial, from Contribut
 }
 
 // closeIfDone closes the step if all is summed and nobody doubts it. A gradient that is shared out is summed first.
+// It is called after whatever can complete a step.
 func (r *run) closeIfDone(now time.Duration) {
 	g := r.leasing.shared()
 	switch {
@@ -174,7 +181,8 @@ func (r *run) closeIfDone(now time.Duration) {
 	}
 }
 
-// closeValidation reports the mean terms and keeps the parameters if they, or their average, are the best so far.
+// closeValidation reports the mean terms and keeps the parameters if they, or their average, are the best so far. The
+// terms are divided by the shards in place.
 func (r *run) closeValidation(sum *round) {
 	loss := sum.total.Terms
 	mean(loss, r.cfg.ValidationShards)
@@ -185,7 +193,7 @@ func (r *run) closeValidation(sum *round) {
 	}
 }
 
-// closeStep updates the parameters and opens the next step.
+// closeStep updates the parameters and opens the next step. All blocks are in the sum, and nobody doubts one.
 func (r *run) closeStep(now time.Duration) {
 	if r.milestones.exhausted(r.opt.step) { // the gradient at these parameters is not needed
 		r.finish(nil)
@@ -199,10 +207,12 @@ func (r *run) closeStep(now time.Duration) {
 		return
 	}
 	gradient := r.leasing.gradientRound()
+	// What workers have summed becomes the total of the gradient's round.
 	if sum := r.leasing.sum(); sum != nil {
 		r.gather(gradient, sum)
 	}
 	sum := gradient.total
+	// A sum of integers that were cut off is of no use.
 	if blocks := r.integers.Widen(sum.Values); blocks > 0 {
 		r.repeatStep(now, sum, blocks)
 		return
@@ -210,6 +220,7 @@ func (r *run) closeStep(now time.Duration) {
 	before := r.version()
 	values := r.integers.Gradient(sum.Values)
 	magnitudes := r.magnitudes(values)
+	// From here on the parameters are those of the next step.
 	norm, rate, err := r.opt.update(values, r.cfg.Shards)
 	if err == nil {
 		r.integers.Close(sum.Values)
@@ -237,10 +248,12 @@ func (r *run) closeStep(now time.Duration) {
 	}
 	report.Compute, report.Work = r.members.worked()
 	r.life.waitSince = now
+	// What was measured of this step decides how the next one is done.
 	r.learn(now, gradient)
 	r.members.doubtIdle()
 	r.integers.Settle()
 	r.leasing.pass = 0
+	// Workers have these parameters, so differences can go out from there.
 	if r.opt.differences != nil {
 		r.base = before
 	}
@@ -267,7 +280,8 @@ func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 	r.open(now)
 }
 
-// beginAnew throws away all work at the present parameters.
+// beginAnew throws away all work at the present parameters. It is for what somebody contributed who lied, or for a
+// pass that cannot be finished.
 func (r *run) beginAnew(now time.Duration) {
 	r.leasing.pass++
 	r.integers.Reopen()
@@ -283,9 +297,11 @@ func (r *run) save(best bool) {
 	r.out.add(checkpointCommand{cp, best})
 }
 
-// finish writes a checkpoint of the present parameters and ends the run.
+// finish writes a checkpoint of the present parameters and ends the run. The error is what Run returns; nil: the run
+// is complete.
 func (r *run) finish(err error) {
 	r.life.finish()
+	// Parameters that are not finite count as saved: see closeStep.
 	if r.milestones.missing(r.opt.step) {
 		r.save(false)
 	}
@@ -308,13 +324,15 @@ func (r *run) entry(gradient *round, norm, rate float64) Entry {
 	return e
 }
 
+// mean divides sums of terms by the number of shards, a power of two, so that it is exact.
 func mean(terms []float32, shards int) {
 	for i := range terms {
 		terms[i] *= 1 / float32(shards)
 	}
 }
 
-// diverge ends the run with a block that nobody can compute.
+// diverge ends the run with a block that nobody can compute. Both failures are named, so that a single bad machine
+// can be told from a bad run.
 func (r *run) diverge(t *task, detail string) {
 	first, last := t.Failures()[0], t.Failures()[len(t.Failures())-1]
 	r.finish(fmt.Errorf("%w: at step %d the %s of shards %s failed twice (workers %s and %s): %s: %s",
@@ -343,7 +361,8 @@ func (r *run) stopIdle() {
 	}
 }
 
-// remove gives up a member, and gives what it had in its hands to others.
+// remove gives up a member, and gives what it had in its hands to others. A run that is to stop may end with its last
+// member.
 func (r *run) remove(now time.Duration, w *member, why string) {
 	r.leasing.drop(now, w, why)
 	r.leasing.assign(now)

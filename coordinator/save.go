@@ -16,13 +16,14 @@ const diskRemedy = "free space on the disk of the run's folder, or make it writa
 
 // saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. A checkpoint that
 // cannot be written waits. It is tried again after a pause, and when the next one is due. A later checkpoint replaces
-// one that waits; but only a better one replaces the best. So at most two wait.
+// one that waits; but only a better one replaces the best. So at most two wait. The goroutine of Run owns it but for
+// the writing itself.
 type saver struct {
 	store   *checkpoint.Store
 	queue   []checkpointCommand // to be written, oldest first
-	busy    bool
+	busy    bool                // a checkpoint is being written, or its outcome waits in done
 	done    chan saved
-	retry   *time.Timer
+	retry   *time.Timer // runs while a failed checkpoint waits for its next attempt
 	pause   backoff
 	failing time.Time // since when; zero: all is well
 }
@@ -35,6 +36,7 @@ type saved struct {
 	pruning error // old checkpoints that could not be deleted
 }
 
+// newSaver returns a saver that has nothing to write.
 func newSaver(s *checkpoint.Store) saver {
 	retry := time.NewTimer(time.Hour)
 	retry.Stop()
@@ -62,6 +64,7 @@ func (s *saver) next() {
 	s.queue = s.queue[1:]
 	s.busy = true
 	s.retry.Stop()
+	// The copy of the state belongs to this goroutine until its outcome is received.
 	go func() {
 		start := time.Now()
 		r := saved{cmd: cmd}
@@ -73,7 +76,7 @@ func (s *saver) next() {
 	}()
 }
 
-// saved reports an attempt, and tries again what failed.
+// saved reports an attempt, and tries again what failed. The memory of one that is written is used for the next.
 func (c *Coordinator) saved(r saved) {
 	s := &c.saver
 	s.busy = false
@@ -85,6 +88,7 @@ func (c *Coordinator) saved(r saved) {
 		pause := s.pause.next()
 		c.log.Error("checkpoint not written", "step", r.cmd.state.Step, "error", r.err, "remedy", diskRemedy, "again", pause)
 		c.observer.Storage(StorageReport{What: what, Err: r.err, Seconds: time.Since(s.failing).Seconds()})
+		// The failed one is the oldest; those that came meanwhile may make it superfluous.
 		queue := []checkpointCommand{r.cmd}
 		for _, cmd := range s.queue {
 			queue = supersede(queue, cmd)
@@ -102,6 +106,7 @@ func (c *Coordinator) saved(r saved) {
 		c.log.Warn("old checkpoints stay", "error", r.pruning)
 	}
 	cp := r.cmd.state
+	// The log names a checkpoint only once it is safe.
 	c.note(Event{Kind: EventCheckpoint, Step: cp.Step, Params: cp.ParamsSHA256})
 	c.observer.Checkpoint(CheckpointReport{
 		Step: cp.Step, Path: cp.Path, ParamsSHA256: cp.ParamsSHA256, Best: r.cmd.best, Seconds: r.seconds,
@@ -110,13 +115,13 @@ func (c *Coordinator) saved(r saved) {
 	s.next()
 }
 
-// drop forgets what waits.
+// drop forgets what waits. What is being written is not stopped.
 func (s *saver) drop() {
 	s.queue = nil
 	s.retry.Stop()
 }
 
-// await waits for the attempt under way.
+// await waits for the attempt under way. It blocks the goroutine of Run for as long as the disk takes.
 func (c *Coordinator) await() {
 	if c.saver.busy {
 		c.saved(<-c.saver.done)

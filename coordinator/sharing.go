@@ -14,7 +14,7 @@ import (
 // chunks is decided about them. What was read counts as if chunks with these bytes had come, so that a worker that
 // shares can do no more than one that does not.
 
-// offer tells a worker where memory is shared.
+// offer tells a worker where memory is shared. The worker answers with a Share, or not at all.
 func (m *machine) offer(w *member) {
 	if m.place != "" && !w.Unshared && !w.shares {
 		m.out.send(w, &wire.Offer{Place: m.place})
@@ -26,6 +26,7 @@ func (m *machine) share(w *member, msg *wire.Share) {
 	switch {
 	case !msg.On:
 		m.unshare(w, "worker: "+msg.Why)
+	// It shares no more, but has not heard that: an empty Offer says so.
 	case w.Unshared:
 		m.out.send(w, &wire.Offer{})
 	case !w.shares:
@@ -34,7 +35,8 @@ func (m *machine) share(w *member, msg *wire.Share) {
 	}
 }
 
-// unshare lets the vectors of a worker travel as chunks for the rest of the run.
+// unshare lets the vectors of a worker travel as chunks for the rest of the run. That is noted in its account, so it
+// holds for a worker that comes again.
 func (m *machine) unshare(w *member, why string) {
 	if w.shares {
 		m.out.add(sharedCommand{worker: w.id, why: why})
@@ -42,7 +44,8 @@ func (m *machine) unshare(w *member, why string) {
 	w.shares, w.Unshared = false, true
 }
 
-// distrust handles memory that does not hold what its worker says. What lies there is pulled.
+// distrust handles memory that does not hold what its worker says. What lies there is pulled. h names a worker that
+// may have gone meanwhile.
 func (m *machine) distrust(h wire.Header, why string) {
 	w := m.members.get(h.From, h.Token)
 	if w == nil || !m.life.active() || h.Term != m.term {
@@ -71,7 +74,7 @@ func (m *machine) refuseChunksAt(w *member, msg *wire.ChunksAt) {
 }
 
 // publish sends the parameters to all that are ready: by memory to those who share it, and as chunks to all if there
-// are others.
+// are others. base is that of the differences; zero: values are sent.
 func (r *run) publish(base exchange.Version) {
 	remote := false
 	for _, w := range r.members.list {
@@ -87,6 +90,7 @@ func (r *run) publish(base exchange.Version) {
 		return
 	}
 	cmd := exchange.Theta{Count: r.chunks.Count(), Base: base}
+	// Only what stands behind the parameters is new: a Stay takes the place of all chunks before it.
 	if r.stays(base) {
 		first := len(r.opt.theta) / r.chunks.Elements
 		r.out.broadcast(&wire.Stay{Step: r.opt.step, Pass: r.leasing.pass, BasePass: base.Pass, Count: first})
@@ -94,6 +98,7 @@ func (r *run) publish(base exchange.Version) {
 	}
 	r.out.add(thetaCommand{cmd})
 	for _, w := range r.members.list {
+		// They could do nothing with differences, and would ask for everything.
 		if w.ready && w.owed && !w.shares && base.Step > 0 {
 			r.sendTo(w)
 		}

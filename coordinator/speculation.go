@@ -14,7 +14,8 @@ import (
 // copies is how many workers may compute the same block at the same time.
 const copies = 2
 
-// overdue reports whether the block should be given to another worker as well. A block that is on its way is not late.
+// overdue reports whether the block should be given to another worker as well. A block that is on its way is not
+// late. Nor is a sum whose worker has added a block lately.
 func (s *leasing) overdue(now time.Duration, l *lease) bool {
 	if l.round.work == wire.Sum && now-l.grewAt < s.timing.patience() {
 		return false
@@ -25,6 +26,7 @@ func (s *leasing) overdue(now time.Duration, l *lease) bool {
 // speculate gives overdue blocks to idle workers.
 func (s *leasing) speculate(now time.Duration) {
 	for _, r := range s.rounds {
+		// As long as there are blocks that nobody has, idle workers get those.
 		if r.done || len(r.free) > 0 || len(r.queue) > 0 {
 			continue
 		}
@@ -64,7 +66,7 @@ func (s *leasing) copy(now time.Duration, l *lease) {
 	s.issue(now, w, t, l.audit)
 }
 
-// idle is the fastest worker that has nothing to do and may take a block that somebody else has.
+// idle is the fastest worker that has nothing to do and may take a block that somebody else has. nil: there is none.
 func (s *leasing) idle(now time.Duration, l *lease) *member {
 	f := s.field(now)
 	var best *member
@@ -79,7 +81,8 @@ func (s *leasing) idle(now time.Duration, l *lease) *member {
 	return best
 }
 
-// mayCopy reports whether a worker may take a block that somebody else has.
+// mayCopy reports whether a worker may take a block that somebody else has. Each worker has a block once, and one
+// that failed at it, or is a party to its dispute, not again.
 func (l *lease) mayCopy(w *member) bool {
 	t := l.task
 	if l.audit {

@@ -51,13 +51,14 @@ type MemberStats struct {
 // snapshotInterval is the least time between two snapshots of the figures.
 const snapshotInterval = 100 * time.Millisecond
 
-// published is the last snapshot of the figures.
+// published is the last snapshot of the figures. Readers never wait: a snapshot is not changed once it is stored.
 type published struct {
 	stats  atomic.Pointer[Stats]
 	madeAt time.Duration
 }
 
-// Stats returns the figures of the run as they were a moment ago. It may be called at any time.
+// Stats returns the figures of the run as they were a moment ago. It may be called at any time. Its slices are not to
+// be changed: others may have got the same.
 func (c *Coordinator) Stats() Stats {
 	if s := c.figures.stats.Load(); s != nil {
 		return *s
@@ -79,7 +80,7 @@ func (c *Coordinator) snapshot(now time.Duration, force bool) {
 	c.figures.stats.Store(s)
 }
 
-// stats is a copy of the figures; when members were last seen is left out.
+// stats is a copy of the figures; when members were last seen is left out. Its slices are copies.
 func (m *machine) stats() *Stats {
 	s := m.figures
 	s.Step, s.Term, s.Waiting = m.run.opt.step, m.term, m.life.waitsFor

@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// maxSources is the greatest number of blocks that are summed by workers: all of them are named in each lease.
+// maxSources is the greatest number of blocks that are summed by workers: all of them are named in each lease. With
+// more of them the coordinator sums itself.
 const maxSources = 256
 
 // summing is how the gradient of a step gets here, and what is known of its sum where workers form it. If that is
@@ -37,16 +38,18 @@ type evidence struct {
 	digest string
 }
 
-// begin forgets what is known of the work at the last parameters, or of the last pass.
+// begin forgets what is known of the work at the last parameters, or of the last pass. The rest after a doubt goes
+// on.
 func (x *summing) begin() {
 	x.Begin()
 	x.number, x.replaced, x.void, x.trial = 0, 0, false, nil
 }
 
-// confirmed reports whether all blocks of a step are to be confirmed.
+// confirmed reports whether all blocks of a step are to be confirmed. Then the step is a star.
 func (x *summing) confirmed(step uint64) bool { return x.auditing.Here || x.auditing.Repeats(step) }
 
-// learn notes what was measured of a step, if it was an ordinary one.
+// learn notes what was measured of a step, if it was an ordinary one. A step with several passes, a validation, or a
+// sum that was given up says nothing about the exchange.
 func (r *run) learn(now time.Duration, g *round) {
 	x := r.exchange
 	if !x.Learns() || r.leasing.pass > 0 || r.leasing.roundOf(wire.Validate) != nil || g.sections.Count > 0 && g.star {
@@ -76,7 +79,7 @@ func (r *round) digest(p vector.Partial) string {
 }
 
 // newSum is the round in which workers sum the blocks of a gradient's round, into the given vector. Its blocks are
-// sections.
+// sections. values is as long as a gradient as it travels; each block writes its own part of it.
 func newSum(of *round, number int, values []float32) *round {
 	r := newRound(wire.Sum, of.sections.Count)
 	r.of, r.number, r.sections = of, number, of.sections
@@ -84,7 +87,8 @@ func newSum(of *round, number int, values []float32) *round {
 	return r
 }
 
-// sources are the blocks of a sum, by first shard, with what is said of the given sections.
+// sources are the blocks of a sum, by first shard, with what is said of the given sections. It is a list for a
+// Reduce, whose size grows with the blocks and with the sections.
 func (r *round) sources(sections vector.Block) []wire.Source {
 	list := make([]wire.Source, 0, len(r.of.kept))
 	for _, t := range r.of.kept {

@@ -15,20 +15,23 @@ import (
 // are kept, workers are leased the sections of their sum: keep, sum, gather. If the sum is doubted, the round turns
 // into a star: turn, try.
 
-// maxReissues is how often a section may be given to a further worker because the first took too long.
+// maxReissues is how often a section may be given to a further worker because the first took too long. Then the sum
+// is doubted.
 const maxReissues = 2
 
-// maxReplaced is how often blocks of silent holders may be given out again in a pass.
+// maxReplaced is how often blocks of silent holders may be given out again in a pass. After that, silent holders are
+// left to the failure detection.
 const maxReplaced = 2
 
-// keep leaves a block that is announced with its holder.
+// keep leaves a block that is announced with its holder. Only its terms are here.
 func (r *run) keep(now time.Duration, l *lease) {
 	l.state, l.task.holder, l.task.copy = keeping, l, nil
 	r.merge(now, l.task, vector.Partial{Terms: slices.Clone(l.said.Terms)},
 		Contribution{Block: l.Block, Checksum: l.said.Checksum, Worker: l.owner.id})
 }
 
-// put adds a task to those whose bits are known and not here.
+// put adds a task to those whose bits are known and not here. kept stays in the order of first shards, in which
+// sources and the tree of terms are formed.
 func (r *round) put(t *task, p vector.Partial, from Contribution) {
 	t.partial, t.from = p, from
 	at, _ := slices.BinarySearchFunc(r.kept, t, func(x, y *task) int { return x.Block.First - y.Block.First })
@@ -36,7 +39,7 @@ func (r *round) put(t *task, p vector.Partial, from Contribution) {
 	r.done = r.open == 0
 }
 
-// takeOut removes a task whose holder is gone.
+// takeOut removes a task whose holder is gone. Its shards count as open again.
 func (r *round) takeOut(t *task) {
 	r.kept = slices.DeleteFunc(r.kept, func(o *task) bool { return o == t })
 	r.open += t.Block.Count
@@ -50,7 +53,8 @@ func (t *task) reset() {
 	t.holder, t.copy, t.partial = nil, nil, vector.Partial{}
 }
 
-// sum lets workers sum the blocks that are kept.
+// sum lets workers sum the blocks that are kept. It leads to Reduce messages for all, or to a star where workers
+// cannot sum these blocks.
 func (r *run) sum(now time.Duration, g *round) {
 	here := slices.ContainsFunc(g.kept, func(t *task) bool { return t.holder == nil }) // the referee has computed it
 	if here || len(g.kept) > maxSources || r.exchange.Doubted() != "" {
@@ -64,7 +68,8 @@ func (r *run) sum(now time.Duration, g *round) {
 	r.leasing.assign(now)
 }
 
-// gather makes the sum of a round from its blocks' terms and the sections that workers have summed.
+// gather makes the sum of a round from its blocks' terms and the sections that workers have summed. The values are
+// those of the sum, of which the gradient's round takes the memory.
 func (r *run) gather(g, s *round) {
 	tree := vector.NewTree(vector.Block{Count: r.cfg.Shards})
 	g.contributions = g.contributions[:0]
@@ -74,6 +79,7 @@ func (r *run) gather(g, s *round) {
 		g.contributions = append(g.contributions, t.from)
 	}
 	g.shares = s.attested()
+	// The terms are summed along the same tree as gradients, so they do not depend on who summed what.
 	g.total, _ = tree.Take()
 	g.total.Values, s.total.Values = s.total.Values, nil
 	r.exchange.Succeed()
@@ -81,7 +87,7 @@ func (r *run) gather(g, s *round) {
 }
 
 // turn makes a star of a round whose sum is doubted, or cannot be formed by workers: the coordinator pulls all blocks
-// that are kept.
+// that are kept. What workers said of the sum is kept as a trial, to be compared with what the coordinator finds.
 func (r *run) turn(now time.Duration) {
 	g, s := r.leasing.gradientRound(), r.leasing.sum()
 	if why := r.exchange.Doubted(); why != "" {
@@ -98,6 +104,7 @@ func (r *run) turn(now time.Duration) {
 	g.kept, g.done, g.star = nil, false, true
 	for _, t := range kept {
 		g.open += t.Block.Count
+		// What the referee computed is here already, and goes into the tree at once.
 		if l := t.holder; l != nil {
 			r.figures.Useful -= min(uint64(t.Block.Count), r.figures.Useful)
 			t.reset()
@@ -112,7 +119,7 @@ func (r *run) turn(now time.Duration) {
 	r.closeIfDone(now)
 }
 
-// newTrial notes what was said of a sum, before its leases end.
+// newTrial notes what was said of a sum, before its leases end. Tasks of which nobody has said anything are left out.
 func newTrial(g, s *round) *trial {
 	tr := &trial{}
 	for _, t := range g.kept {
@@ -135,7 +142,7 @@ func (tr *trial) holds() bool {
 }
 
 // try compares what workers said of a sum with what it is, and closes the step. Nobody can be blamed if other blocks
-// were used than those who summed were told.
+// were used than those who summed were told. Those who said otherwise are cut off.
 func (j *judgement) try(now time.Duration) {
 	tr, g := j.exchange.trial, j.leasing.gradientRound()
 	j.exchange.trial = nil
@@ -169,7 +176,7 @@ func (r *round) known(sections vector.Block, gradient []float32) *trust.Claim {
 	}
 }
 
-// settle does what follows from an event for a gradient that is shared out.
+// settle does what follows from an event for a gradient that is shared out. It is called at the end of each event.
 func (m *machine) settle(now time.Duration) {
 	if g := m.leasing.shared(); g != nil && m.life.active() {
 		m.promote(now, g)
@@ -178,6 +185,7 @@ func (m *machine) settle(now time.Duration) {
 	case g == nil || !m.life.active():
 	case m.exchange.void:
 		m.run.beginAnew(now)
+	// A doubted sum is given up once the blocks themselves are all kept and undisputed.
 	case m.exchange.Doubted() != "" && g.shared() && g.done && len(g.disputes) == 0:
 		m.run.turn(now)
 	case m.exchange.trial != nil && g.done && len(g.disputes) == 0:
@@ -198,12 +206,13 @@ func (m *machine) promote(now time.Duration, g *round) {
 	}
 }
 
-// watch doubts a sum that does not come.
+// watch doubts a sum that does not come. It is called at each tick.
 func (m *machine) watch(now time.Duration) {
 	s := m.leasing.sum()
 	if s == nil || s.done {
 		return
 	}
+	// Anything that moves counts: a chunk here, a Result, or a block that was added somewhere.
 	moved := max(s.openedAt, m.transfer.arrivedAt)
 	for _, l := range s.leases {
 		if moved = max(moved, l.movedAt); l.done > 0 {
@@ -224,8 +233,8 @@ func (m *machine) watch(now time.Duration) {
 
 // replaceSilent gives the blocks of holders out again of whom nothing was heard for as long as two heartbeats take,
 // while others are heard: they may be dead, and nothing comes of the sum without them. It reports whether there are
-// any. It does so maxReplaced times in a pass; what is slow for other reasons is left to those who notice the loss of a
-// worker.
+// any. It does so maxReplaced times in a pass; what is slow for other reasons is left to those who notice the loss of
+// a worker. That is sooner than such holders count as lost.
 func (s *leasing) replaceSilent(now time.Duration, sum *round) bool {
 	silence, heard := 2*s.timing.heartbeat(), false
 	var gone []*lease
@@ -238,6 +247,7 @@ func (s *leasing) replaceSilent(now time.Duration, sum *round) bool {
 			heard = heard || now-l.owner.lastSeen <= s.timing.heartbeat()
 		}
 	}
+	// If nobody is heard, it may be the coordinator's own link, and no holder is to blame.
 	if !heard || len(gone) == 0 || s.exchange.replaced >= maxReplaced {
 		return false
 	}
@@ -284,7 +294,8 @@ func (s *leasing) roundOf(work wire.Work) *round {
 	return nil
 }
 
-// endSum gives up the sum that is under way, if there is one.
+// endSum gives up the sum that is under way, if there is one. Its leases are revoked, so what their workers still say
+// is refused and no offence.
 func (s *leasing) endSum(now time.Duration) {
 	sum := s.sum()
 	if sum == nil {
@@ -300,9 +311,10 @@ func (s *leasing) endSum(now time.Duration) {
 }
 
 // unkeep gives a block out again whose holder is gone before anybody else had it. Who sums is to hear of another
-// holder: the sum begins anew.
+// holder: the sum begins anew. If somebody contradicts the block, the pass begins anew.
 func (s *leasing) unkeep(now time.Duration, l *lease) {
 	t := l.task
+	// A block that somebody contradicts cannot be given out anew.
 	if t.Phase() == trust.Contested {
 		s.exchange.void = true
 		return

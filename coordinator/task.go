@@ -30,10 +30,10 @@ type task struct {
 	digest  string         // of the bits that count, where the gradient is shared out
 	holder  *lease         // who keeps them; nil: they are in partial
 	partial vector.Partial // what is here of a block that is kept: its terms
-	from    Contribution
+	from    Contribution   // what the log is to say of it
 }
 
-// hold keeps a whole copy.
+// hold keeps a whole copy. The referee's answer may be on its way: then the copy is kept, and decides nothing.
 func (t *task) hold(now time.Duration, l *lease) {
 	if t.Hold(l.owner.Account) {
 		t.copy, t.copyAt = l, now
@@ -65,13 +65,14 @@ const (
 	deliver                // its bits are wanted
 )
 
-// purpose says what the announcement of a lease is good for.
+// purpose says what the announcement of a lease is good for. It depends on what is here, and on who speaks.
 func (t *task) purpose(l *lease) purpose {
 	held := t.Phase() == trust.Held
 	switch {
 	case l.audit:
 		return compare
 	case t.Phase() == trust.Disputed:
+		// A party only repeats what it said; the word of a neutral worker decides, with its bits.
 		if !t.Neutral(l.owner.Account) {
 			return compare
 		}
@@ -87,7 +88,7 @@ func (t *task) purpose(l *lease) purpose {
 // wanted reports whether a worker's copy is still to be delivered.
 func (t *task) wanted() bool { return t.copy == nil && !t.InTree() && !t.Judged() }
 
-// source is the lease that a task is pulled from, if any.
+// source is the lease that a task is pulled from, if any. nil: none.
 func (t *task) source() *lease {
 	for _, l := range t.leases {
 		if l.state == pulling {

@@ -16,6 +16,7 @@ import (
 const termFile = "term"
 
 // readTerm reads the term of the last coordinator of a run from the folder of its checkpoints; 0 if there was none.
+// The error of a damaged file is for people: log and checkpoint know the term, too.
 func readTerm(dir string) (uint64, error) {
 	path := filepath.Join(dir, termFile)
 	text, err := disk.ReadFile(path, 64)

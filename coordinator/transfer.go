@@ -47,21 +47,24 @@ type delivery struct {
 	asked   wire.Sequence
 }
 
-// affords reports whether n bytes more may be in flight.
+// affords reports whether n bytes more may be in flight. Something always may be: a chunk larger than the credit
+// would never come otherwise.
 func (x *transfer) affords(n int) bool {
 	total := x.inFlight + x.data.inFlight
 	return total == 0 || total+n <= x.credit
 }
 
-// start makes a lease the one that its block is pulled from.
+// start makes a lease the one that its block is pulled from. Nothing is asked for yet: that is for pull.
 func (x *transfer) start(now time.Duration, l *lease) {
 	l.state, l.movedAt = pulling, now
 	l.next, l.missing = 0, l.chunks.Count()
 }
 
-// prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive.
+// prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive. What was pulled
+// of the other one is dropped.
 func (x *transfer) prefer(now time.Duration, l *lease) {
 	if other := l.task.source(); other != nil {
+		// One that delivers is not given up, unless only the other is known to deliver.
 		if now-other.movedAt < x.timing.patience() && (other.owner.Sound(now) || !l.owner.Sound(now)) {
 			return
 		}
@@ -84,7 +87,7 @@ func (x *transfer) resume(now time.Duration, t *task) {
 	}
 }
 
-// pull asks for chunks of announced blocks, oldest lease first, as far as the credit goes.
+// pull asks for chunks of announced blocks, oldest lease first, as far as the credit goes. It leads to Pull messages.
 func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 	for _, l := range leases {
 		n := l.chunks.Count()
@@ -99,12 +102,14 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 		if l.next == first {
 			return
 		}
+		// Memory is taken when the first chunk is asked for, and not when a worker says that it has something.
 		if l.values == nil {
 			x.opened++
 			l.opening, l.values = x.opened, x.place(l)
 			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
 			l.asked.Begin(n)
 		}
+		// The receiver is told before the worker is asked.
 		x.out.add(expectCommand{exchange.Expectation{
 			Lease: l.id, Opening: l.opening, From: l.owner.id, Token: l.owner.Token, Step: step,
 			First: first, End: l.next, Chunks: l.chunks, Values: l.values,
@@ -115,7 +120,7 @@ func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 	}
 }
 
-// ask asks for the chunks [first, end) of a lease.
+// ask asks for the chunks [first, end) of a lease. Each of them may come to be refused, which its account allows for.
 func (x *transfer) ask(l *lease, first, end int) {
 	l.owner.Account.Allow(end - first)
 	x.out.send(l.owner, &wire.Pull{Lease: l.id, First: first, Count: end - first})
@@ -134,7 +139,8 @@ func (x *transfer) askAgain(l *lease) {
 	}
 }
 
-// lost reports whether chunks of a lease seem to be lost: none of them has arrived for a while.
+// lost reports whether chunks of a lease seem to be lost: none of them has arrived for a while. A slow link that
+// delivers something is not lost.
 func (x *transfer) lost(now time.Duration, l *lease) bool {
 	return l.state == pulling && l.next > 0 && now-max(l.movedAt, l.againAt) >= x.timing.patience()
 }
@@ -144,8 +150,10 @@ func (x *transfer) moving(now time.Duration, l *lease) bool {
 	return l.state == pulling && (l.next == 0 || now-max(l.movedAt, x.arrivedAt) < x.timing.patience())
 }
 
-// arrive counts a chunk that is stored, or says why it is not wanted.
+// arrive counts a chunk that is stored, or says why it is not wanted. Its credit comes back, and its wait counts for
+// the lag of its worker.
 func (x *transfer) arrive(now time.Duration, l *lease, c exchange.Stored) (Reason, string) {
+	// It was stored for a delivery that has ended, or that has it.
 	if l.state != pulling || c.Opening != l.opening || c.Index >= l.next || l.got[c.Index] {
 		return x.check(l, c.Chunk)
 	}
@@ -162,6 +170,7 @@ func (x *transfer) arrive(now time.Duration, l *lease, c exchange.Stored) (Reaso
 // check says why a chunk is not wanted, or was not stored.
 func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	switch {
+	// Which reason it is decides whether anything is held against the worker: see results.go.
 	case l.state == settled, l.state == pulling && msg.Index < l.next && l.got[msg.Index]:
 		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.Block)
 	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
@@ -175,7 +184,8 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s was stored meanwhile", msg.Index, l.Block)
 }
 
-// forget drops what was pulled of a lease. Its memory is used again, so chunks that are still in flight are not stored.
+// forget drops what was pulled of a lease. Its memory is used again, so chunks that are still in flight are not
+// stored. The part of a sum is no memory of the pool.
 func (x *transfer) forget(l *lease) {
 	for i := range l.next {
 		if l.state == pulling && !l.got[i] {
@@ -191,7 +201,7 @@ func (x *transfer) forget(l *lease) {
 	l.opening, l.values, l.next, l.missing = 0, nil, 0, 0
 }
 
-// recycle keeps the vector of a partial for the next pull.
+// recycle keeps the vector of a partial for the next pull. Terms are not kept: they are few.
 func (x *transfer) recycle(p vector.Partial) {
 	if p.Values != nil {
 		x.pool = append(x.pool, p.Values)
@@ -207,7 +217,7 @@ func (x *transfer) place(l *lease) []float32 {
 	return x.vector()
 }
 
-// vector is memory for a gradient.
+// vector is memory for a gradient. Its content is that of whatever was in it.
 func (x *transfer) vector() []float32 {
 	n := len(x.pool)
 	if n == 0 {

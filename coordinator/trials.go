@@ -17,7 +17,8 @@ import (
 // field is what all workers that are given leases can do together.
 func (s *leasing) field(now time.Duration) field { return s.members.field(now, now >= s.calmAt) }
 
-// missed notes that a block is given to another worker because the owner of a lease took too long.
+// missed notes that a block is given to another worker because the owner of a lease took too long. The cost is the
+// time since the lease was given.
 func (s *leasing) missed(now time.Duration, l *lease) {
 	cost := now - l.givenAt
 	if l.owner.Untried() && s.field(now).sound > 0 {
@@ -27,7 +28,8 @@ func (s *leasing) missed(now time.Duration, l *lease) {
 	l.owner.doubtedAt = now
 }
 
-// trials are the members that are to be given copies of what others compute.
+// trials are the members that are to be given copies of what others compute. They have no other work, and do not
+// rest.
 func (s *leasing) trials(now time.Duration, f *field) (list []*member) {
 	if f.sound == 0 {
 		return nil
@@ -40,10 +42,12 @@ func (s *leasing) trials(now time.Duration, f *field) (list []*member) {
 	return list
 }
 
-// try gives members on trial copies of the smallest block that one in good standing has just been given.
+// try gives members on trial copies of the smallest block that one in good standing has just been given. The smallest
+// costs the least if nothing comes of it.
 func (s *leasing) try(now time.Duration, r *round, trials []*member) {
 	var given *lease
 	for _, l := range r.leases {
+		// A block that is audited is computed twice anyway.
 		fresh := l.state == leased && l.givenAt == now && !l.audit && !l.shadow && l.owner.Sound(now)
 		if fresh && !l.Audited && l.Phase() == trust.Open && (given == nil || l.Block.Count < given.Block.Count) {
 			given = l
@@ -60,7 +64,8 @@ func (s *leasing) try(now time.Duration, r *round, trials []*member) {
 	}
 }
 
-// endTrials notes which members on trial had no answer by the end of a step.
+// endTrials notes which members on trial had no answer by the end of a step. That costs the run nothing, so the cost
+// is 0.
 func (s *leasing) endTrials(now time.Duration) {
 	for _, l := range s.leases {
 		if l.shadow && l.state == leased {
@@ -69,7 +74,8 @@ func (s *leasing) endTrials(now time.Duration) {
 	}
 }
 
-// reliable reports whether a member in good standing is to deliver a block as well.
+// reliable reports whether a member in good standing is to deliver a block as well. Then another one that lags need
+// not be replaced.
 func (s *leasing) reliable(now time.Duration, l *lease) bool {
 	return slices.ContainsFunc(l.task.leases, func(o *lease) bool {
 		return o != l && o.audit == l.audit && o.out() && o.owner.Sound(now)
@@ -77,7 +83,7 @@ func (s *leasing) reliable(now time.Duration, l *lease) bool {
 }
 
 // cover gives blocks that are held by nobody who is known to deliver, for longer than they should take, to others who
-// have nothing to do.
+// have nothing to do. Where somebody is known to deliver, it does not wait for the failure detection.
 func (s *leasing) cover(now time.Duration) {
 	f := s.field(now)
 	for _, r := range s.rounds {
@@ -89,6 +95,7 @@ func (s *leasing) cover(now time.Duration) {
 			if l.round != r || !l.out() || l.InTree() || l.Judged() || !s.lags(now, l, &f) {
 				continue
 			}
+			// Each further copy counts as a miss of the lease that lags.
 			for range s.wanted(l, &f) {
 				w := s.substitute(now, l, &f)
 				if w == nil {
@@ -108,13 +115,17 @@ func (s *leasing) cover(now time.Duration) {
 func (s *leasing) lags(now time.Duration, l *lease, f *field) bool {
 	tried := !l.owner.Untried() || l.shadow
 	switch {
+	// Its owner delivers, or there is nothing to wait for.
 	case l.owner.Sound(now), l.audit && l.state == announced, !l.audit && l.task.copy != nil:
 		return false
 	case l.state == pulling && now-max(l.movedAt, s.transfer.arrivedAt) < s.timing.soon():
 		return false
+	// Others have shown how long a block takes.
 	case f.sound > 0:
 		return tried && now-l.givenAt > s.timing.due(l) && !s.reliable(now, l)
 	}
+	// Nobody has delivered yet. The first copy is given the failure detection; each further round of copies only a
+	// little, as they double.
 	wait := s.timing.soon()
 	if l.task.attempts == 1 {
 		wait = max(s.timing.detection, s.timing.due(l)) // replicas say how far they are
@@ -136,6 +147,7 @@ func (s *leasing) wanted(l *lease, f *field) int {
 func (s *leasing) substitute(now time.Duration, l *lease, f *field) *member {
 	var best *member
 	for _, w := range s.members.list {
+		// One that has slots left for the whole block counts as idle.
 		if !f.takes(w) || w.busy > 0 && w.busy+l.Block.Count > w.slots || !l.mayCopy(w) || f.sound > 0 && !w.Sound(now) ||
 			f.sound == 0 && w.asked {
 			continue

@@ -10,7 +10,8 @@ import (
 // startWorker is what helps a run that waits for workers.
 const startWorker = "start one with: switchyard worker --nats URL"
 
-// waiting says what holds the run up, if anything: which block, at which worker, for how long, and what helps.
+// waiting says what holds the run up, if anything: which block, at which worker, for how long, and what helps. Empty:
+// nothing does.
 func (s *leasing) waiting(now time.Duration) string {
 	if s.members.ready() == 0 {
 		return s.members.waiting()
@@ -35,7 +36,8 @@ func (ms *members) waiting() string {
 	}
 }
 
-// waitingFor says why a lease holds the run up, if it does.
+// waitingFor says why a lease holds the run up, if it does. now is compared with the failure detection: after half of
+// it people may want to know.
 func (s *leasing) waitingFor(now time.Duration, l *lease) string {
 	if !l.out() || l.InTree() {
 		return ""
@@ -45,6 +47,7 @@ func (s *leasing) waitingFor(now time.Duration, l *lease) string {
 		(now - l.givenAt).Seconds())
 	silent := now - l.owner.lastSeen
 	switch {
+	// The worst first: a worker that is silent explains all else.
 	case silent > detection/2:
 		return fmt.Sprintf("%s, silent for %.1f s; after %v others get them", who, silent.Seconds(), detection)
 	case l.state == leased && now-l.grewAt > s.timing.stuck(l):

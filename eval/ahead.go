@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// AheadOptions says how a model of any simulated environment is evaluated by the protocol Ahead.
+// AheadOptions says how a model of any simulated environment is evaluated by the protocol Ahead. Of the Question,
+// Episodes, Horizon and Threads are read.
 type AheadOptions struct {
 	Question
 	Seed    uint64 // of the run
@@ -19,6 +20,8 @@ type AheadOptions struct {
 	Window  int    // last steps before the start that are filtered; 0 = all
 }
 
+// validate returns ErrOptions for every number that is too small, joined with ErrDims if the model has other
+// dimensions than the environment: controls that the environment has are not optional here.
 func (o AheadOptions) validate(d model.Dims, s envs.Spec) error {
 	return errors.Join(atLeast(
 		least{"Episodes", o.Episodes, 1}, least{"Length", o.Length, 4}, least{"Horizon", o.Horizon, 1},
@@ -36,9 +39,10 @@ type AheadReport struct {
 }
 
 // Ahead measures the prediction of a simulated environment several steps ahead: the model filters the first Length
-// steps of trajectories that training never saw, predicts the Horizon steps that follow under the controls that were
-// applied, and is scored by R²_k of Nassar et al. 2019, eq. 31 (see the type r2). The result depends on model,
-// environment and options alone, except Threads. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// steps of trajectories that training never saw, predicts the Horizon steps that follow under the controls that
+// were applied, and is scored by R²_k of Nassar et al. 2019, eq. 31 (see the type r2). The result depends on
+// model, environment and options alone, except Threads. It returns ErrOptions or ErrDims, joined, before anything
+// is computed.
 func Ahead(f model.Forecaster, env envs.Env, o AheadOptions) (AheadReport, error) {
 	spec := env.Spec()
 	if err := o.validate(f.Dims(), spec); err != nil {
@@ -46,6 +50,7 @@ func Ahead(f model.Forecaster, env envs.Env, o AheadOptions) (AheadReport, error
 	}
 	test := simulateTrials(env, rng.New(o.Seed, rng.Episode), firstFresh, o.Episodes, o.Length+o.Horizon)
 	means, start := test.means(), o.Length-1
+	// There is one start a trajectory, its step Length−1, so that every trajectory counts once at each horizon.
 	plan := forecastPlan{
 		from: start, to: start, window: o.Window, horizon: o.Horizon, samples: o.Samples, stimulus: known,
 		noise: rng.New(o.Seed, rng.Evaluation), threads: o.Threads,
@@ -64,6 +69,7 @@ func Ahead(f model.Forecaster, env envs.Env, o AheadOptions) (AheadReport, error
 }
 
 // fitStep is fitLinear for environments in general, where observations may depend on each other or never change.
+// Features are the observation before the step alone. The predictor keeps a buffer: it serves one goroutine.
 func fitStep(d trials) (step, error) {
 	var x, y []float64
 	for n := range d.N {
@@ -75,6 +81,7 @@ func fitStep(d trials) (step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fit the linear baseline: %w", err)
 	}
+	// dst may be x, and apply must not write where it reads.
 	next := make([]float64, d.NX)
 	return func(dst, x []float64) {
 		w.apply(next, x)
@@ -82,7 +89,8 @@ func fitStep(d trials) (step, error) {
 	}, nil
 }
 
-// Table shows up to ten horizons.
+// Table shows horizon 1 and the multiples of a tenth of Horizon, rounded down: all horizons where these are fewer
+// than twenty.
 func (r AheadReport) Table() Table {
 	t := Table{Title: r.Environment + ", R² of predictions k steps ahead", Corner: "k", Decimals: 3}
 	every := max(1, r.Options.Horizon/10)
@@ -110,11 +118,12 @@ func (r AheadReport) CurveTable() Table {
 	return t
 }
 
+// curves are the rows of the tables in their order, [4][Horizon]: model, one draw of it, linear, persistence.
 func (r AheadReport) curves() [][]float64 {
 	return [][]float64{r.Model.Mean, r.Model.Draw, r.Linear, r.Persistence}
 }
 
-// Metrics is what Ahead reports, before it is measured.
+// Metrics is what Ahead reports, before it is measured. The values are NaN.
 func (o AheadOptions) Metrics() []Metric {
 	none := missing(o.Horizon)
 	return AheadReport{Options: o, Model: ModelR2{none, none}, Linear: none, Persistence: none}.Report().Metrics

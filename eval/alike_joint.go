@@ -5,7 +5,9 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// joint is one system for the steps of several regimes: x = W f + N(0, Q).
+// joint is one system for the steps of several regimes: x = W f + N(0, Q). It keeps the moments that the regimes
+// predict, not those of the data, so that two joints can be joined again and noise of the measurement does not
+// enter twice.
 type joint struct {
 	first      int // of the regimes
 	d, p       int // numbers of values of x and f
@@ -16,7 +18,8 @@ type joint struct {
 	logs       []float64 // [steps] log density of each state
 }
 
-// used are the regimes that have steps, each with its own system. It reports whether all of these have noise.
+// used are the regimes that have steps, each with its own system. It reports whether all of these have noise. The
+// list is in the order of the regimes.
 func (l *Likeness) used() (list []*joint, ok bool) {
 	p := l.y.NZ + l.y.NU + 1
 	all := make([]*joint, l.y.M)
@@ -25,6 +28,7 @@ func (l *Likeness) used() (list []*joint, ok bool) {
 	}
 	for t, k := range l.regimes {
 		all[k].n++
+		// This is the lower triangle; become mirrors it.
 		matrix.AddOuter(all[k].ff, 1, l.features[t*p:(t+1)*p])
 	}
 	for _, r := range all {
@@ -40,7 +44,12 @@ func (l *Likeness) used() (list []*joint, ok bool) {
 	return list, true
 }
 
-// become takes the system of the regime.
+// become takes W and Q of the regime, in the noisy dimensions, with the moments that they predict for its
+// features:
+//
+//	Σ x fᵀ = W Σ f fᵀ,  Σ x xᵀ = W Σ f fᵀ Wᵀ + n Q
+//
+// It reports whether Q has a Cholesky factor.
 func (r *joint) become(y model.Systems, noisy []int) bool {
 	for _, i := range noisy {
 		row := r.first*y.NZ + i
@@ -59,7 +68,7 @@ func (r *joint) become(y model.Systems, noisy []int) bool {
 	return r.factored()
 }
 
-// factored replaces Q by its factor; false if there is none.
+// factored replaces Q by its Cholesky factor and sets logDet; false if Q is not positive definite.
 func (r *joint) factored() bool {
 	ok := matrix.Cholesky(r.factor, r.d)
 	r.logDet = matrix.LogDiagonal(r.factor, r.d)
@@ -69,6 +78,9 @@ func (r *joint) factored() bool {
 // with is the best system for the steps of both; false if there is none:
 //
 //	W = Σ x fᵀ (Σ f fᵀ + 1e-9 I)⁻¹,  Q = (Σ x xᵀ − W Σ f xᵀ)/n
+//
+// Neither operand changes. The result has no log densities yet. The 1e-9 keeps features solvable that depend on
+// each other, as a control that never changed and the constant.
 func (r *joint) with(other *joint) (*joint, bool) {
 	sum := func(a, b []float64) []float64 {
 		c := append([]float64(nil), a...)
@@ -87,6 +99,7 @@ func (r *joint) with(other *joint) (*joint, bool) {
 		return nil, false
 	}
 	one.w = append([]float64(nil), one.xf...)
+	// W = Σ x fᵀ L⁻ᵀ L⁻¹ with L Lᵀ = Σ f fᵀ: after the first half its square is W Σ f xᵀ, which Q needs.
 	for i := range one.d {
 		matrix.SolveLower(half, one.w[i*one.p:(i+1)*one.p])
 	}
@@ -100,7 +113,10 @@ func (r *joint) with(other *joint) (*joint, bool) {
 	return one, one.factored()
 }
 
-// densities are the log densities ln N(x; W f, Q) of all states.
+// densities are the log densities of all steps that count, in nats, less the constant D/2·ln 2π, which is the same
+// for all regimes:
+//
+//	−½ |L⁻¹(x − W f)|² − ln det L,  L Lᵀ = Q
 func (l *Likeness) densities(r *joint) []float64 {
 	list, miss := make([]float64, len(l.regimes)), make([]float64, r.d)
 	for t := range list {

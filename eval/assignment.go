@@ -2,9 +2,10 @@ package eval
 
 import "math"
 
-// BestMatch gives each row of a table a column of its own so that the sum of the entries is as large as possible: the
-// assignment problem, by the Hungarian method with potentials (Kuhn 1955, Munkres 1957), O(rows²·columns). Rows that
-// remain without a column have −1.
+// BestMatch gives each row of a table a column of its own so that the sum of the entries is as large as possible:
+// the assignment problem, by the Hungarian method with potentials (Kuhn 1955, Munkres 1957), O(rows²·columns).
+// Rows that remain without a column have −1. Without rows it is nil. The same table always gives the same match,
+// also where several have the largest sum.
 func BestMatch(counts [][]int) []int {
 	if len(counts) == 0 {
 		return nil
@@ -18,6 +19,7 @@ func BestMatch(counts [][]int) []int {
 		}
 		return match
 	}
+	// With more rows than columns every column gets a row instead.
 	turned := make([][]int, len(counts[0]))
 	for j := range turned {
 		for i := range counts {
@@ -28,7 +30,9 @@ func BestMatch(counts [][]int) []int {
 	return match
 }
 
-// assign returns the row of each column, −1 for none. There are at least as many columns as rows.
+// assign returns the row of each column, −1 for none, by the least sum of the costs −counts[i][j]. There are at
+// least as many columns as rows. Rows enter one at a time; each enters by an augmenting path over edges whose
+// slack −counts[i][j] − u[i] − v[j] is zero.
 func assign(counts [][]int) []int {
 	columns := len(counts[0])
 	u, v := make([]int, len(counts)), make([]int, columns+1) // u[i] + v[j] ≤ cost −counts[i][j]
@@ -36,6 +40,8 @@ func assign(counts [][]int) []int {
 	for j := range owner {
 		owner[j] = -1
 	}
+	// Of each column: the least slack to a row of the tree, the column before it on the path, and whether it is in
+	// the tree.
 	least, before, used := make([]int, columns), make([]int, columns), make([]bool, columns+1)
 	for i := range counts {
 		for j := range least {
@@ -58,6 +64,7 @@ func assign(counts [][]int) []int {
 					delta, next = least[j], j
 				}
 			}
+			// Shift the potentials by the least slack: one more edge becomes tight, and those of the tree stay so.
 			for j := range used {
 				if used[j] {
 					u[owner[j]] += delta

@@ -6,15 +6,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A step is a one-step forecast without a model: it writes the prediction of the next observation
-// into dst, which may be x. Iterating it predicts k steps ahead.
+// A step is a one-step forecast without a model: it writes the prediction of the next observation into dst, [NX],
+// which may be x. Iterating it predicts k steps ahead. It may keep a buffer: a step serves one goroutine.
 type step func(dst, x []float64)
 
 // persistence predicts that nothing changes.
 func persistence(dst, x []float64) { copy(dst, x) }
 
-// fitLinear returns the global linear predictor x_{t+1} ≈ A x_t + b with the least squared error
-// over steps [0, length) of all trials.
+// fitLinear returns the global linear predictor x_{t+1} ≈ A x_t + b with the least squared error over steps [0,
+// length) of all trials, by a QR factorisation without a ridge. It returns an error where the features do not
+// determine A and b; fitStep is for such data.
 func fitLinear(d trials, length int) (step, error) {
 	rows := d.N * (length - 1)
 	features := mat.NewDense(rows, d.NX+1, nil)
@@ -48,8 +49,8 @@ func fitLinear(d trials, length int) (step, error) {
 	}, nil
 }
 
-// score iterates f from every start in [first, last] to the end of the trial or the horizon,
-// whichever comes first, and returns its R².
+// score iterates f from every start in [first, last] to the end of the trial or the horizon, whichever comes
+// first, and returns R²_k, k = 1 … horizon (see the type r2). means are those of the whole trials, [N,NX].
 func (f step) score(d trials, means []float64, first, last, horizon int) []float64 {
 	r := newR2(horizon)
 	x := make([]float64, d.NX)

@@ -26,13 +26,14 @@ type Division struct {
 // Body lists what belongs together, counted from 0.
 type Body struct{ Channels, Controls []int }
 
-// mostChannels is for how many channels all pairs are tried.
+// mostChannels is for how many channels all pairs are tried. The work grows with its square.
 const mostChannels = 64
 
 // Divide finds bodies from held-out predictability. A link counts if it saves a share of at least leastGain of the
-// squared error one step ahead, by at least leastZ standard errors: at first links that a linear fit sees, greedily, as
-// controls that push a channel; then those that depend on the state, as a wall in the way. What links connect is a
-// body. Data that cannot tell are a files.Error.
+// squared error one step ahead, by at least leastZ standard errors: at first links that a linear fit sees,
+// greedily, as controls that push a channel; then those that depend on the state, as a wall in the way. What links
+// connect is a body. Data that cannot tell are a files.Error. Curved links are looked for only between channels
+// that linear ones do not connect yet, O(channels²) of them.
 func Divide(d *files.Dataset) (Division, error) {
 	r := newRowsOf(d)
 	if r.nx < 2 || r.nx > mostChannels {
@@ -43,7 +44,9 @@ func Divide(d *files.Dataset) (Division, error) {
 		return Division{}, &files.Error{Problem: fmt.Sprintf("three steps in a row without a gap are there %d times; "+
 			"bodies are looked for in %d or more", r.n, fewestRows)}
 	}
+	// A linear fit of every channel comes first: what is curved is looked for in its errors.
 	r.normal()
+	// linear fills in predicted and links channel by channel; curved needs all predictions.
 	r.predicted = make([][]float64, r.nx)
 	for to := range r.nx {
 		r.linear(to)
@@ -59,7 +62,8 @@ func Divide(d *files.Dataset) (Division, error) {
 	return r.divide(), nil
 }
 
-// groups numbers what links connect, by channel and control, in the order of the first of each.
+// groups numbers what links connect, by channel and control, in the order of the first of each: the connected
+// components of the links for which counts holds, each named by its first member as apart does.
 func (r *rowsOf) groups(counts func(l Link) bool) []int {
 	group := apart(r.nx + r.nu)
 	for _, l := range r.links {
@@ -70,9 +74,12 @@ func (r *rowsOf) groups(counts func(l Link) bool) []int {
 	return group
 }
 
+// divide makes bodies of what the links connect, in the order of their first channels, and sorts the links into
+// those that count and the greatest that does not.
 func (r *rowsOf) divide() Division {
 	var d Division
 	group := r.groups(Link.counts)
+	// The place of a group among the bodies. Channels come before controls, so a group without a channel is unknown.
 	at := map[int]int{}
 	for i, g := range group {
 		if _, known := at[g]; !known {
@@ -100,7 +107,8 @@ func (r *rowsOf) divide() Division {
 	return d
 }
 
-// sure is how often links whose gain is computed on blocks that are drawn again connect the same.
+// sure is how often links whose gain is computed on blocks that are drawn again connect the same. The Z of a link
+// is kept; its gain is computed anew from the blocks that were drawn.
 func (r *rowsOf) sure(group []int) float64 {
 	return sureness(linkBlocks, func(times []float64) bool {
 		return slices.Equal(group, r.groups(func(l Link) bool {
@@ -113,7 +121,8 @@ func (r *rowsOf) sure(group []int) float64 {
 	})
 }
 
-// setting is the value of model.bodies for bodies of one size.
+// setting is the value of model.bodies for bodies of one size. A body is its channels, then a colon and its
+// controls if the data have any; bodies are parted by slashes, as 1,2:1/3,4:2.
 func (d *Division) setting(nu int) string {
 	if len(d.Bodies) < 2 {
 		return ""
@@ -132,7 +141,7 @@ func (d *Division) setting(nu int) string {
 	return strings.Join(lists, "/")
 }
 
-// numbers are places, counted from 1.
+// numbers are places, counted from 1 and parted by commas.
 func numbers(places []int) string {
 	var words []string
 	for _, p := range places {

@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// ContactProbe is how well a classifier tells contacts from the mixing weights of a step.
+// ContactProbe is how well a classifier tells contacts from the mixing weights of a step: F1 = 2·tp / (positives +
+// calls) over all scored steps.
 type ContactProbe struct {
 	Name, Key string
 	F1        []Estimate // for each of ContactReport.Labels
@@ -16,7 +17,8 @@ type ContactProbe struct {
 	Encounter Estimate   // over the bodies: the labels behind it
 }
 
-// ContactReport is the result of the protocol Contact.
+// ContactReport is the result of the protocol Contact. Labels, Share and Chance have the same order: the bodies,
+// "any" if there are several, then the meetings of each body with another one.
 type ContactReport struct {
 	Task           Task
 	Environment    string
@@ -29,7 +31,9 @@ type ContactReport struct {
 	Notes          []string
 }
 
-// classifiers are those of the paper, for the maze a tree and for the arm a logistic regression, and variants.
+// classifiers are those of the paper, for the maze a tree and for the arm a logistic regression, and variants. fit
+// gets the weights x [n,m] and the labels y [n] of the fitted steps and returns what calls a row of weights a
+// contact or not.
 var classifiers = []struct {
 	name, key string
 	fit       func(x []float64, y []bool, m int) func(x []float64) bool
@@ -49,11 +53,13 @@ var classifiers = []struct {
 		for i := range p {
 			p[i] = l.probability(x[i*m : (i+1)*m])
 		}
+		// The threshold is chosen on the fitted episodes too: the scored ones choose nothing.
 		threshold := bestThreshold(p, y)
 		return func(x []float64) bool { return l.probability(x) > threshold }
 	}},
 }
 
+// decide calls a contact what is more likely than not.
 func decide(probability func([]float64) float64) func([]float64) bool {
 	return func(x []float64) bool { return probability(x) > 0.5 }
 }
@@ -80,14 +86,16 @@ func Contact(f model.Forecaster, env envs.Env, task Task) (ContactReport, error)
 	return r, nil
 }
 
-// ContactMetrics is what Contact reports, before it is measured.
+// ContactMetrics is what Contact reports, before it is measured. The values mean nothing.
 func ContactMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 	r := ContactReport{Task: task, Environment: env.Spec().Name}
 	r.look(&trials{}, env.Spec(), probesOf(env), unfiltered(f))
 	return r.Report().Metrics
 }
 
-// look enters what a model infers about trials.
+// look enters what a model infers about trials. Every classifier is fitted anew for every label, with the weights
+// of one path of draws and with those averaged over filterPaths. Without trials nothing is fitted: the report has
+// its names alone.
 func (r *ContactReport) look(test *trials, spec envs.Spec, probes envs.Probes, hidden *filtered) {
 	r.Scored = test.N / contactHoldout
 	r.Fitted = test.N - r.Scored
@@ -120,7 +128,8 @@ func (r *ContactReport) look(test *trials, spec envs.Spec, probes envs.Probes, h
 	}
 }
 
-// contactLabels names the contacts, and "any" where there are several, and lists at which steps [N,T] each holds.
+// contactLabels names the contacts, and "any" where there are several, and lists at which steps each holds:
+// labels[i] is [N,T], row n·T+t, and the last of several is the union of the others.
 func contactLabels(d *trials, spec envs.Spec, columns []int) (names []string, labels [][]bool) {
 	anyOf := make([]bool, d.N*d.T)
 	for _, c := range columns {
@@ -138,7 +147,8 @@ func contactLabels(d *trials, spec envs.Spec, columns []int) (names []string, la
 	return names, labels
 }
 
-// switched appends the steps of trials [from, to) that have a switch: all but the first of each.
+// switched appends the steps of trials [from, to) that have a switch: all but the first of each. values are
+// [N,T,width]; the result is [(to−from)·(T−1),width], appended to dst.
 func switched[T any](dst, values []T, width, steps, from, to int) []T {
 	for n := from; n < to; n++ {
 		dst = append(dst, values[(n*steps+1)*width:(n+1)*steps*width]...)
@@ -146,6 +156,8 @@ func switched[T any](dst, values []T, width, steps, from, to int) []T {
 	return dst
 }
 
+// chances enters the share p of each label among the scored steps, and F1 = 2p/(1+p) of a classifier that calls
+// every step a contact: its recall is 1 and its precision p.
 func (r *ContactReport) chances(labels [][]bool, steps int) {
 	for _, y := range labels {
 		scored := switched(nil, y, 1, steps, r.Fitted, r.Fitted+r.Scored)
@@ -155,7 +167,9 @@ func (r *ContactReport) chances(labels [][]bool, steps int) {
 	}
 }
 
-// classify fits a classifier for a label and enters its hits on the scored episodes.
+// classify fits a classifier for a label and enters its hits on the scored episodes. x is [N,T,m] and y [N,T]; the
+// first fitted episodes are fitted on. In a row of hits a label has three places: true positives, positives and
+// calls.
 func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]float64) bool, x []float64, y []bool, m,
 	steps, fitted int,
 ) {
@@ -178,7 +192,8 @@ func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]fl
 	}
 }
 
-// groups are the labels of the bodies and those of their meetings: first and behind the last.
+// groups are the labels of the bodies and those of their meetings, each as a range [first, end) of Labels; a range
+// is empty where there are none.
 func (r *ContactReport) groups() (bodies, encounters [2]int) {
 	first := r.bodies
 	if r.bodies > 1 {
@@ -187,8 +202,11 @@ func (r *ContactReport) groups() (bodies, encounters [2]int) {
 	return [2]int{0, r.bodies}, [2]int{first, len(r.Labels)}
 }
 
+// probe makes F1 of the hits: that of each label, and the means over bodies and over meetings, in which every body
+// counts the same. Encounter stays zero where bodies do not meet.
 func (r *ContactReport) probe(name, key string, hits *tally) ContactProbe {
 	p := ContactProbe{Name: name, Key: key}
+	// Sums of a label l are true positives, positives and calls: F1 = 2·tp / (positives + calls).
 	f1 := func(s []float64, l int) float64 {
 		if s[3*l+1]+s[3*l+2] == 0 {
 			return 0 // nothing to find and nothing called
@@ -215,7 +233,8 @@ func (r *ContactReport) probe(name, key string, hits *tally) ContactProbe {
 	return p
 }
 
-// ContactPaper is the published F1 for an environment, and what it is of; zero where there is none.
+// ContactPaper is the published F1 for an environment, and what it is of; zero where there is none. It is of the
+// classifier with this key.
 func ContactPaper(environment string) (f1 float64, key string) {
 	switch environment {
 	case "maze":

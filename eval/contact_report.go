@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Table shows F1 by label, and the mean over bodies with its standard error.
+// Table shows F1 by label, and the mean over bodies with its standard error. Each classifier has a row for each
+// kind of weights; the figure of the paper stands below a rule.
 func (r ContactReport) Table() Table {
 	t := Table{
 		Title: r.Environment + ", F1 of contacts told from the switch", Corner: "classifier",
@@ -24,6 +25,8 @@ func (r ContactReport) Table() Table {
 		fmt.Sprintf("Fitted on %d test episodes, scored on %d others; the mean is over bodies. Standard errors are over "+
 			"scored episodes.", r.Fitted, r.Scored),
 	}, r.Notes...)
+	// There is a probe of each classifier for each kind of weights: the note is about the first classifier of a
+	// kind.
 	for i, p := range r.Probes {
 		if i%len(classifiers) == 0 && r.meet() {
 			t.Notes = append(t.Notes, fmt.Sprintf("Meetings of two bodies, %s: F1 %.3f ± %.3f, the mean over bodies.", p.Name,
@@ -45,6 +48,7 @@ func (r ContactReport) meet() bool {
 	return encounters[1] > encounters[0]
 }
 
+// meanChance is the mean of Chance over the bodies, as ContactProbe.Mean is of F1.
 func (r ContactReport) meanChance() float64 {
 	sum, n := 0.0, r.bodies
 	for _, c := range r.Chance[:n] {
@@ -53,7 +57,7 @@ func (r ContactReport) meanChance() float64 {
 	return sum / float64(n)
 }
 
-// CurveTable holds every number.
+// CurveTable holds every number. Behind the probes are chance and share, which have no standard errors.
 func (r ContactReport) CurveTable() Table {
 	t := Table{Corner: "classifier", Columns: []string{"mean", "mean_se"}, Decimals: 6}
 	for _, l := range r.Labels {
@@ -71,7 +75,8 @@ func (r ContactReport) CurveTable() Table {
 	return t
 }
 
-// Report returns the figures in the form that scripts read: f1_CLASSIFIER and its standard errors, by label and "mean".
+// Report returns the figures in the form that scripts read: f1_CLASSIFIER and its standard errors, by label and
+// "mean". f1_CLASSIFIER_encounter is there where bodies can meet.
 func (r ContactReport) Report() Report {
 	out := Report{Protocol: "contact", Metrics: []Metric{
 		count("episodes", r.Task.Episodes), count("fitted_episodes", r.Fitted), count("scored_episodes", r.Scored),

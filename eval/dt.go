@@ -10,8 +10,8 @@ import (
 // DTHorizon is how many steps the protocol DT predicts, whatever their duration.
 const DTHorizon = 10
 
-// DTReport is what one run contributes to the curve of errors over the duration of a step: its model was trained, and
-// is measured, at one DT.
+// DTReport is what one run contributes to the curve of errors over the duration of a step: its model was trained,
+// and is measured, at one DT. Errors are in the units of an observation.
 type DTReport struct {
 	Task        Task
 	Environment string
@@ -22,14 +22,15 @@ type DTReport struct {
 	Steps                         []Estimate // the model's at each step
 }
 
-// DT measures the absolute error of a model at the duration of a step that it was trained at (figure 5c of Becker-Ehmck
-// et al. 2019). As the error depends on how far things move in a step, it is to be compared over that of Static. It
-// returns ErrOptions or ErrDims, joined, before anything is computed.
+// DT measures the absolute error of a model at the duration of a step that it was trained at (figure 5c of
+// Becker-Ehmck et al. 2019). As the error depends on how far things move in a step, it is to be compared over that
+// of Static. It returns ErrOptions or ErrDims, joined, before anything is computed.
 func DT(f model.Forecaster, env envs.Env, task Task) (DTReport, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {
 		return DTReport{}, err
 	}
+	// K is the paper's number of steps; a prediction of K steps lasts K·DT.
 	const K = DTHorizon
 	test := task.test(env, task.Prefix+K)
 	start := task.Prefix - 1
@@ -48,6 +49,7 @@ func DT(f model.Forecaster, env envs.Env, task Task) (DTReport, error) {
 			}
 		}
 	})
+	// The mean over the steps of a prediction, summed over episodes.
 	byModel := func(s []float64) float64 { return sum(s[1:1+K]) / K }
 	r := DTReport{
 		Task: task, Environment: spec.Name, DT: spec.DT,
@@ -62,6 +64,7 @@ func DT(f model.Forecaster, env envs.Env, task Task) (DTReport, error) {
 	return r, nil
 }
 
+// meanDistance is the mean of |x − y| over dimensions.
 func meanDistance(x, y []float32) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -70,7 +73,8 @@ func meanDistance(x, y []float32) float64 {
 	return sum / float64(len(x))
 }
 
-// DTPublished is a line of the published curve.
+// DTPublished is a line of the published curve. It has one value for each of DTPaperSteps, or one alone where the
+// step of a run picked it.
 type DTPublished struct {
 	Name, Key string
 	Error     []float64 // at DTPaperSteps
@@ -109,7 +113,8 @@ func (r DTReport) Table() Table {
 	return t
 }
 
-// published are the figures of the paper at the step of this run, where it has them.
+// published are the figures of the paper at the step of this run, where it has them. There are none for other
+// environments than the maze, or if DT is not exactly one of DTPaperSteps.
 func (r DTReport) published() []DTPublished {
 	var list []DTPublished
 	for i, dt := range DTPaperSteps() {
@@ -135,7 +140,7 @@ func DTMetrics(env envs.Env, task Task) []Metric {
 	return DTReport{Task: task, DT: env.Spec().DT}.Report().Metrics
 }
 
-// Report returns the figures in the form that scripts read.
+// Report returns the figures in the form that scripts read. All but the ratio are in the units of an observation.
 func (r DTReport) Report() Report {
 	out := Report{Protocol: "dt", Metrics: append(r.Task.metrics(), value("dt", r.DT))}
 	for _, m := range []struct {

@@ -2,18 +2,22 @@ package eval
 
 import "math"
 
-// Estimate is a number that was measured, and its standard error over episodes.
+// Estimate is a number that was measured, and its standard error over episodes. SE is NaN where one episode, or
+// none, says nothing of it.
 type Estimate struct{ Value, SE float64 }
 
-// tally holds, for each episode, the sums from which estimates are made.
+// tally holds, for each episode, the sums from which estimates are made. A protocol says what the columns are; a
+// statistic must be a function of their totals alone, as a mean, a ratio or an R² is. Goroutines may write to rows
+// of different episodes at a time.
 type tally struct {
 	n, width int
 	sums     []float64 // [n,width]
 }
 
+// newTally returns a tally of n episodes with width sums each, all zero.
 func newTally(n, width int) *tally { return &tally{n, width, make([]float64, n*width)} }
 
-// row are the sums of episode i.
+// row are the sums of episode i, which the caller adds to in place.
 func (t *tally) row(i int) []float64 { return t.sums[i*t.width : (i+1)*t.width : (i+1)*t.width] }
 
 // total are the sums over all episodes.
@@ -32,8 +36,8 @@ func (t *tally) total() []float64 {
 //
 //	SE² = (n−1)/n · Σᵢ (θ₍ᵢ₎ − θ̄)²
 //
-// with θ₍ᵢ₎ the statistic without episode i and θ̄ their mean: for a mean it is the usual one, and it holds for ratios
-// too. It is NaN for a single episode.
+// with θ₍ᵢ₎ the statistic without episode i and θ̄ their mean: for a mean it is the usual one, and it holds for
+// ratios too. It is NaN for a single episode. The statistic is called n+1 times, and must not keep its argument.
 func (t *tally) estimate(statistic func(sums []float64) float64) Estimate {
 	total := t.total()
 	e := Estimate{statistic(total), math.NaN()}
@@ -57,7 +61,7 @@ func (t *tally) estimate(statistic func(sums []float64) float64) Estimate {
 	return e
 }
 
-// values and errors take a list of estimates apart.
+// values are the values of estimates, in order.
 func values(e []Estimate) []float64 {
 	v := make([]float64, len(e))
 	for i := range e {
@@ -75,6 +79,7 @@ func withErrors(e ...Estimate) []float64 {
 	return v
 }
 
+// errorsOf are the standard errors of estimates, in order.
 func errorsOf(e []Estimate) []float64 {
 	v := make([]float64, len(e))
 	for i := range e {

@@ -1,5 +1,5 @@
-// Package eval measures trained models: protocols (what a model may see, what it must predict), metrics, baselines that
-// need no model, and reports that print as a table, as CSV or as JSON beside the published figures.
+// Package eval measures trained models: protocols (what a model may see, what it must predict), metrics, baselines
+// that need no model, and reports that print as a table, as CSV or as JSON beside the published figures.
 //
 // Each protocol is a file of its own named after its environment; what protocols share (forecasts in batches on all
 // cores, R², tables, reports) knows no environment. Pictures are drawn by eval/figure, so that a program which only

@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Evidence says how many regimes recordings have, and of how many dimensions their state is.
+// Evidence says how many regimes recordings have, and of how many dimensions their state is. Lists by piece are in
+// the order of folds.pieces.
 type Evidence struct {
 	Regimes    int
 	Components int // of the observations that are more than noise
@@ -24,7 +25,8 @@ type Evidence struct {
 	best, at int // places of the most likely number in Tried, and of the chosen one
 }
 
-// TriedRegimes is an autoregressive HMM whose likelihood was measured on recordings that it was not fitted to.
+// TriedRegimes is an autoregressive HMM whose likelihood was measured on recordings that it was not fitted to. It
+// was fitted on one half of the pieces and measured on the other, and the other way round.
 type TriedRegimes struct {
 	Regimes       int
 	LogLikelihood Estimate // nats per step
@@ -32,17 +34,19 @@ type TriedRegimes struct {
 	parts []float64 // log likelihood of each piece
 }
 
-// Latent is the number of dimensions of a state.
+// Latent is the number of dimensions of a state: each component as often as there are lags.
 func (e Evidence) Latent() int { return e.Components * e.Lags }
 
 // The size of a search.
 const (
+	// EM starts from evidenceChains places with evidenceSweeps sweeps each; a state holds mostLags observations at
+	// most.
 	mostRegimes    = 12
 	mostLags       = 2
 	evidenceChains = 4
 	evidenceSweeps = 50
-	// leastWorth is what further regimes have to be worth together, in nats per step and component. Without it noise of
-	// the measurement and durations would ask for more and more regimes.
+	// leastWorth is what further regimes have to be worth together, in nats per step and component. Without it
+	// noise of the measurement and durations would ask for more and more regimes.
 	leastWorth = 0.05
 )
 
@@ -75,7 +79,8 @@ func Weigh(d *files.Dataset) (Evidence, error) {
 	return e, nil
 }
 
-// search tries one number after another, until two more are not worth it.
+// search tries one number after another, until two more are not worth it. It ends at the first k whose best so far
+// is worth no more than that of k−2 regimes, and leaves Open set where mostRegimes came first.
 func (e *Evidence) search() error {
 	e.Open = true
 	for k := 1; k <= mostRegimes && e.Open; k++ {
@@ -89,6 +94,7 @@ func (e *Evidence) search() error {
 		}
 		e.Open = k < 3 || e.Tried[e.best].LogLikelihood.Value-e.Tried[k-3].LogLikelihood.Value > e.worth()
 	}
+	// Every piece counts once here; the bootstrap counts them as often as they are drawn.
 	all := make([]float64, len(e.lengths))
 	for i := range all {
 		all[i] = 1
@@ -99,10 +105,12 @@ func (e *Evidence) search() error {
 	return nil
 }
 
+// worth is what further regimes have to be worth together, in nats per step.
 func (e *Evidence) worth() float64 { return leastWorth * float64(e.n) }
 
-// smallest is the index of the smallest number of regimes that is as good as the most likely one, where pieces count so
-// many times.
+// smallest is the index of the smallest number of regimes that is as good as the most likely one, where pieces
+// count so many times. The bar is the mean of the most likely number, less the larger of its standard error and
+// worth; both are those of all pieces, whatever the times are.
 func (e *Evidence) smallest(times []float64) int {
 	mean := func(t TriedRegimes) float64 {
 		sum, steps := 0.0, 0.0
@@ -146,7 +154,8 @@ func (e Evidence) StateText() string {
 	return text
 }
 
-// try fits so many regimes to each half and measures them on the other one.
+// try fits so many regimes to each half and measures them on the other one. The log likelihood is in nats per
+// step, with a standard error over pieces. An error is that of a fit.
 func (f *folds) try(regimes, lags int) (TriedRegimes, error) {
 	t := TriedRegimes{Regimes: regimes, parts: make([]float64, len(f.lengths))}
 	sums := newTally(len(f.lengths), 2)
@@ -159,6 +168,8 @@ func (f *folds) try(regimes, lags int) (TriedRegimes, error) {
 			return t, fmt.Errorf("fit %d regimes: %w", regimes, err)
 		}
 		for i := 1 - half; i < len(f.pieces); i += 2 {
+			// A likelihood is given the first lags observations: it is scaled to all steps of the piece, so that
+			// lags compare.
 			total, steps := m.LogLikelihood(f.pieces[i], 0)
 			t.parts[i] = total * f.lengths[i] / float64(steps)
 			copy(sums.row(i), []float64{t.parts[i], f.lengths[i]})

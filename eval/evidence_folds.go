@@ -13,16 +13,21 @@ import (
 	"github.com/switchyard-ml/switchyard/model/arhmm"
 )
 
-// folds are pieces of recordings in their components; every second piece is of the same half.
+// folds are pieces of recordings in their components; every second piece is of the same half. Half 0 holds pieces
+// 0, 2, 4, …, half 1 the others. Pieces do not overlap; a fit that sees one half is measured on the other.
 type folds struct {
+	// n components and nu controls of a piece, of so many channels in the recordings.
 	n, nu    int
 	channels int
 	pieces   []model.Batch
-	lengths  []float64
+	// Steps of each piece, as weights.
+	lengths []float64
 }
 
 // How recordings are cut into pieces.
 const (
+	// evidenceSteps is about how many steps EM sees, or fewer where the state is large; a piece has shortestPiece
+	// to longestPiece steps, such that there are evidencePieces of them if the recordings allow it.
 	evidenceSteps  = 8192
 	evidencePieces = 20 // at least
 	longestPiece   = 256
@@ -37,6 +42,7 @@ const (
 )
 
 // foldsOf cuts recordings into pieces, evenly spread over all of them, in the components that are more than noise.
+// An error is a files.Error: images, too many channels, too few steps, or none that is complete.
 func foldsOf(d *files.Dataset) (folds, error) {
 	nx := d.Spec.Observation
 	if d.Images() || nx > mostChannels {
@@ -58,6 +64,7 @@ func foldsOf(d *files.Dataset) (folds, error) {
 	if f.n = len(components.vectors); f.n == 0 {
 		return f, &files.Error{Problem: "no step misses no value; regimes are looked for in complete ones"}
 	}
+	// Components come from all pieces; only those that EM is to see are transformed.
 	f.spread()
 	for i := range f.pieces {
 		f.pieces[i] = components.of(f.pieces[i])
@@ -69,7 +76,7 @@ func foldsOf(d *files.Dataset) (folds, error) {
 	return f, nil
 }
 
-// partOf is a part of an episode.
+// partOf is a part of an episode. It shares the memory of the episode.
 func partOf(e files.Episode, from, to, nx, nu int) model.Batch {
 	b := model.Batch{
 		T: to - from, B: 1, NX: nx, NU: nu,
@@ -81,7 +88,9 @@ func partOf(e files.Episode, from, to, nx, nu int) model.Batch {
 	return b
 }
 
-// spread leaves out pieces so that EM takes seconds, but has at least 64 steps for each unknown of a mean.
+// spread leaves out pieces, evenly, so that EM takes seconds, but aims at 64 steps or more for each unknown of a
+// mean, and keeps evidencePieces pieces. The work of a sweep grows with steps·(row+4)², row the unknowns of a
+// mean.
 func (f *folds) spread() {
 	const most = 2_000_000 // steps times the square of the unknowns of a mean
 	row := f.n + f.nu + 1
@@ -90,6 +99,7 @@ func (f *folds) spread() {
 		total += b.T
 	}
 	each := max(1, min((total+steps-1)/steps, len(f.pieces)/evidencePieces))
+	// The list is shortened in place: i·each ≥ i.
 	for i := 0; i*each < len(f.pieces); i++ {
 		f.pieces[i] = f.pieces[i*each]
 	}
@@ -105,14 +115,16 @@ func (f *folds) half(half int) []model.Batch {
 	return list
 }
 
-// components are the principal components of scaled channels that are more than noise.
+// components are the principal components of scaled channels that are more than noise: c_k = v_kᵀ (x − mean)/sd,
+// those of the most variance first.
 type components struct {
 	mean, sd []float64
 	vectors  [][]float64
 }
 
 // newComponents finds them in the steps that miss no value: those before the last one that has a good part of the
-// variance, or depends on its own value a step before.
+// variance, or depends on its own value a step before. Without such steps there are none. Mean and deviation are
+// those of the steps that miss no value; the covariance is that of scaled channels, so its trace is nx.
 func newComponents(pieces []model.Batch, nx int) components {
 	c := components{mean: make([]float64, nx), sd: make([]float64, nx)}
 	n, rows := 0.0, []([]float64){}
@@ -130,13 +142,16 @@ func newComponents(pieces []model.Batch, nx int) components {
 			}
 			rows = append(rows, row)
 		}
+		// A nil parts the pieces, as a missing step does: memory does not look across.
 		rows = append(rows, nil)
 	}
+	// A channel that never changes keeps the scale 1.
 	for i, v := range c.sd {
 		if c.sd[i] = math.Sqrt(v / max(n, 1)); c.sd[i] == 0 {
 			c.sd[i] = 1
 		}
 	}
+	// Rows are scaled in place: memory below reads the scaled ones.
 	covariance := mat.NewSymDense(nx, nil)
 	for _, row := range rows {
 		for i := range row {
@@ -156,6 +171,7 @@ func newComponents(pieces []model.Batch, nx int) components {
 	for k := nx - 1; k >= 0; k-- {
 		c.vectors = append(c.vectors, mat.Col(nil, k, &vectors))
 	}
+	// From the least variance up: the first that is more than noise ends it, and one component always stays.
 	for k := nx - 1; k > 0; k-- {
 		if values[nx-1-k] >= noiseShare*float64(nx) || memory(rows, c.vectors[k]) >= noiseCorrelation {
 			break
@@ -165,7 +181,8 @@ func newComponents(pieces []model.Batch, nx int) components {
 	return c
 }
 
-// memory is the correlation of a component with its value a step before.
+// memory is the correlation of a component with its value a step before. It is |Σ c_t c_{t−1}| / Σ c_t² over steps
+// whose predecessor is complete too, from 0 to about 1.
 func memory(rows [][]float64, vector []float64) float64 {
 	product, square := 0.0, 0.0
 	for t := 1; t < len(rows); t++ {
@@ -183,7 +200,7 @@ func memory(rows [][]float64, vector []float64) float64 {
 }
 
 // of are the components of a piece. Where all channels count they are the scaled channels themselves, of which any may
-// be missing; else a step that misses a value misses all.
+// be missing; else a step that misses a value misses all. It is a batch of its own memory but for the controls.
 func (c components) of(b model.Batch) model.Batch {
 	nx, n := b.NX, len(c.vectors)
 	out := model.Batch{T: b.T, B: 1, NX: n, NU: b.NU, Controls: b.Controls, Observations: make([]float32, b.T*n)}
@@ -196,6 +213,7 @@ func (c components) of(b model.Batch) model.Batch {
 			row[i] = (float64(v) - c.mean[i]) / c.sd[i]
 		}
 		for k := range n {
+			// All channels count: the scaled ones hold the same, and a step that misses one keeps the others.
 			if v := row[k]; n == nx {
 				out.Observations[t*n+k] = float32(v)
 			} else {

@@ -13,6 +13,9 @@ import (
 // with p unknowns a channel, so that regimes that mean nothing have about 0. observations [step][channel] and controls
 // [step][control] are by sequence. A step with a missing value, or after one, does not count; nor does a regime of
 // fewer than 2p steps. It is NaN where too few steps are left for the single one.
+//
+// controls[s] is nil where there are none. Step t is of the regime regimes[s][t] and is explained by step t−1 and
+// the control that leads to it. It is between 0 and 1: a loss counts as 0.
 func Explained(observations, controls [][][]float64, regimes [][]int, m int) float64 {
 	x, y := make([][]float64, m+1), make([][]float64, m+1) // before and after a step of each regime, then of all
 	in, out := 0, 0
@@ -34,6 +37,7 @@ func Explained(observations, controls [][][]float64, regimes [][]int, m int) flo
 	if in == 0 {
 		return math.NaN()
 	}
+	// The affine map of all steps, place m, is what the regimes are compared with.
 	single, n := missed(x[m], y[m], in, out)
 	if single == nil {
 		return math.NaN()
@@ -50,8 +54,9 @@ func Explained(observations, controls [][][]float64, regimes [][]int, m int) flo
 	return max(0, gone)
 }
 
-// missed is the error of an affine map that is fitted to rows, for each target, over the degrees of freedom that are
-// left; nil if there are fewer than twice as many rows as unknowns.
+// missed is the error σ² = RSS/(n − p) of an affine map that is fitted to rows, for each target, over the degrees
+// of freedom that are left: p = in+1. It is nil if there are fewer than twice as many rows as unknowns. x is
+// [n,in], y [n,out].
 func missed(x, y []float64, in, out int) (errors []float64, n float64) {
 	rows := len(y) / out
 	if rows < 2*(in+1) {

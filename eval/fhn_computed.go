@@ -26,7 +26,8 @@ type FHNComputed struct {
 	R2       []float64
 }
 
-// FHNComputedRuns returns the runs, those of one model one after the other.
+// FHNComputedRuns returns the runs, those of one model one after the other. A file that does not parse is a fault
+// of the program, and panics. Each call parses anew: the caller owns the result.
 func FHNComputedRuns() []FHNComputed {
 	rows, err := csv.NewReader(strings.NewReader(fhnComputed)).ReadAll()
 	if err != nil {
@@ -47,7 +48,9 @@ func FHNComputedRuns() []FHNComputed {
 	return runs
 }
 
-// FHNComputedMeans returns the mean over runs of each model, up to a horizon, in the form of the published figures.
+// FHNComputedMeans returns the mean over runs of each model, up to a horizon, in the form of the published
+// figures. Models are in the order of their first run. R2 has horizons 1, 2, … up to horizon, or as many as the
+// runs have.
 func FHNComputedMeans(horizon int) []FHNPublished {
 	var means []FHNPublished
 	count := map[string]int{}

@@ -17,7 +17,8 @@ type FHNPicture struct {
 	Portrait FHNPortrait
 }
 
-// FHNFan is the predictive distribution of one trajectory against what happened.
+// FHNFan is the predictive distribution of one trajectory against what happened. Values are in the units of the
+// oscillator, times in those of DT.
 type FHNFan struct {
 	Episode int          // index of the trajectory
 	Start   int          // last step that the model saw
@@ -29,7 +30,8 @@ type FHNFan struct {
 	DT        float64 // time between two steps
 }
 
-// FHNPortrait is the state space as the model divides it.
+// FHNPortrait is the state space as the model divides it. It has no points where the family of the model has no
+// filter.
 type FHNPortrait struct {
 	Points  [][2]float64 // observed (v, w)
 	Weights [][]float64  // mixing weights that the model infers on the step into each point
@@ -37,6 +39,7 @@ type FHNPortrait struct {
 }
 
 const (
+	// The sizes of the picture, in rollouts, steps and trajectories.
 	fanRollouts    = 200 // enough for 5 % quantiles to look smooth
 	fanBefore      = 60  // steps shown before the start
 	portraitTrials = 100
@@ -47,7 +50,8 @@ const (
 //
 // The fan is drawn for the trajectory whose v travels farthest after the start, so that there is
 // something to predict. Its rollouts differ in the stimulus too: u is hidden in the prefix and
-// drawn from N(0, 1) after it, for the fan is to show all that is unknown. Errors are those of FHN.
+// drawn from N(0, 1) after it, for the fan is to show all that is unknown. Errors are those of FHN. It computes
+// forecasts of its own: the report of FHN holds no quantiles.
 func FHNFigure(f model.Forecaster, o FHNOptions) (FHNPicture, error) {
 	if err := o.validate(f.Dims()); err != nil {
 		return FHNPicture{}, err
@@ -67,6 +71,8 @@ func FHNFigure(f model.Forecaster, o FHNOptions) (FHNPicture, error) {
 	return FHNPicture{Fan: fan, Portrait: o.portrait(f, d, env)}, nil
 }
 
+// fan rolls out the trajectory that travels farthest from its last step that training saw, and sorts the rollouts
+// at every step and in each dimension: the quantiles are marginal ones.
 func (o FHNOptions) fan(f model.Forecaster, d trials) FHNFan {
 	n, start := farthest(d, o.Length), o.Length-1
 	fan := FHNFan{
@@ -90,6 +96,7 @@ func (o FHNOptions) fan(f model.Forecaster, d trials) FHNFan {
 			}
 			slices.Sort(sorted)
 			for q, level := range fan.Levels {
+				// The nearest of the sorted rollouts: no interpolation between them.
 				at := int(math.Round(level * (fanRollouts - 1)))
 				fan.Quantiles[q][k][i] = float64(sorted[at])
 			}
@@ -99,7 +106,7 @@ func (o FHNOptions) fan(f model.Forecaster, d trials) FHNFan {
 }
 
 // fanForecast rolls trial n out as many times as the fan has rollouts: each is a sequence of its
-// own in the batch, with a stimulus of its own.
+// own in the batch, with a stimulus of its own. The answer's Draw is [Horizon,fanRollouts,2] with decoder noise.
 func (o FHNOptions) fanForecast(f model.Forecaster, d trials, n int) *model.Forecast {
 	nu, start := f.Dims().NU, o.Length-1
 	begin := 0
@@ -114,6 +121,7 @@ func (o FHNOptions) fanForecast(f model.Forecaster, d trials, n int) *model.Fore
 	q.Prefix.Resize(one.T, fanRollouts, one.NX, nu)
 	clear(q.Prefix.Controls)
 	for t := range one.T {
+		// The prefix is the same in each, its controls are zero.
 		for b := range fanRollouts {
 			copy(q.Prefix.Observations[(t*fanRollouts+b)*one.NX:], one.Observations[t*one.NX:(t+1)*one.NX])
 		}
@@ -125,7 +133,8 @@ func (o FHNOptions) fanForecast(f model.Forecaster, d trials, n int) *model.Fore
 	return answer
 }
 
-// farthest returns the trial whose first observed dimension has the widest range from step on.
+// farthest returns the trial whose first observed dimension has the widest range from step on. Range is the
+// largest less the smallest value over steps [from, T). Of equal ones it is the first.
 func farthest(d trials, from int) int {
 	best, width := 0, float32(-1)
 	for n := range d.N {
@@ -140,6 +149,8 @@ func farthest(d trials, from int) int {
 	return best
 }
 
+// portrait filters the training part of up to portraitTrials trajectories, with the stimulus hidden, and keeps
+// every portraitEvery-th step of each, beginning at another step in each. Weights are those of one path of draws.
 func (o FHNOptions) portrait(f model.Forecaster, d trials, env *fhn.Env) FHNPortrait {
 	p := FHNPortrait{System: env}
 	if _, ok := f.(model.Filterer); !ok {
@@ -166,7 +177,8 @@ func (o FHNOptions) portrait(f model.Forecaster, d trials, env *fhn.Env) FHNPort
 	return p
 }
 
-// Table returns every number of the fan: one row per step, truth and, after the start, quantiles.
+// Table returns every number of the fan: one row per step, truth and, after the start, quantiles. Times are steps
+// times DT.
 func (f FHNFan) Table() Table {
 	t := Table{Corner: "step", Columns: []string{"time", "v", "w"}, Decimals: 4}
 	for _, level := range f.Levels {
@@ -202,7 +214,7 @@ func (p FHNPortrait) Table() Table {
 	return t
 }
 
-// FHNDrawing is what the figure of the oscillator shows.
+// FHNDrawing is what the figure of the oscillator shows: the R² curves beside the fan and the portrait.
 type FHNDrawing struct {
 	Report  FHNReport
 	Picture FHNPicture

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// FHNPublished are the R² that papers print, read off Becker-Ehmck et al. 2019, fig. 5b.
+// FHNPublished are the R² that papers print, read off Becker-Ehmck et al. 2019, fig. 5b. FHNComputedMeans returns
+// the same type with every horizon from 1 on in place of FHNHorizons.
 type FHNPublished struct {
 	Name string
 	R2   []float64 // at FHNHorizons
@@ -24,7 +25,8 @@ func FHNPaper() []FHNPublished {
 	}
 }
 
-// Table lays the report out beside the published figures, at the horizons of the paper.
+// Table lays the report out beside the published figures, at the horizons of the paper. Horizons beyond that of
+// the report have no column.
 func (r FHNReport) Table() Table {
 	t := Table{Title: "FitzHugh–Nagumo, R² of predictions k steps ahead", Corner: "k", Decimals: 3}
 	for _, k := range FHNHorizons() {
@@ -65,6 +67,7 @@ type readingCurve struct {
 	r2                []float64
 }
 
+// curves are the curves of a reading in the order of the rows, each [Horizon].
 func (r FHNReading) curves() []readingCurve {
 	return []readingCurve{
 		{"model, stimulus unknown", "unknown", "model_unknown", r.Unknown.Mean},
@@ -78,13 +81,14 @@ func (r FHNReading) curves() []readingCurve {
 	}
 }
 
+// rows adds the curves to a table at the horizons that it has columns for. suffix tells one reading from another.
 func (r FHNReading) rows(t *Table, suffix string) {
 	for _, c := range r.curves() {
 		t.pick(c.name+suffix, c.r2, FHNHorizons()[:len(t.Columns)])
 	}
 }
 
-// Metrics is what FHN reports, before it is measured.
+// Metrics is what FHN reports, before it is measured. The values are NaN; a model is not needed.
 func (o FHNOptions) Metrics() []Metric {
 	none := missing(o.Horizon)
 	r2 := ModelR2{none, none}
@@ -114,6 +118,7 @@ func (r FHNReport) Report() Report {
 	return out
 }
 
+// metrics adds r2_KEY of every curve with a suffix for the reading.
 func (r FHNReading) metrics(out *Report, suffix string) {
 	for _, c := range r.curves() {
 		out.Metrics = append(out.Metrics, list("r2_"+c.key+suffix, c.r2))

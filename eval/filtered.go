@@ -6,10 +6,12 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// filterPaths is over how many paths of draws an average of the posterior is taken.
+// filterPaths is over how many paths of draws an average of the posterior is taken. More paths cost as many
+// filterings each.
 const filterPaths = 8
 
-// filtered is what a model infers about whole trials, step t of trial n in row n·T+t. The first step has no switch.
+// filtered is what a model infers about whole trials, step t of trial n in row n·T+t. The first step has no
+// switch. Memory is float64 of its own, summed over chunks by trial.
 type filtered struct {
 	T, NZ, M int
 	z        []float64 // [N,T,NZ] posterior mean of the latent state, averaged over filterPaths
@@ -26,7 +28,8 @@ func filters(f model.Forecaster) bool {
 	return ok
 }
 
-// unfiltered is what a model infers about no trials; nil where its family has no filter.
+// unfiltered is what a model infers about no trials; nil where its family has no filter. With it a protocol lists
+// its metrics without measuring.
 func unfiltered(f model.Forecaster) *filtered {
 	if !filters(f) {
 		return nil
@@ -35,7 +38,9 @@ func unfiltered(f model.Forecaster) *filtered {
 }
 
 // filter infers the latent states and mixing weights of trials from all that was observed and applied. The first draw
-// of its noise is the given one. It is nil where the family of the model has no filter.
+// of its noise is the given one. It is nil where the family of the model has no filter. Path p is drawn with noise
+// draw+p, so that noiseOfTraining and noiseOfTest must lie filterPaths apart. Controls are the true ones. The
+// result is the same for any number of threads.
 func (t Task) filter(f model.Forecaster, d trials, draw uint32) *filtered {
 	if !filters(f) {
 		return nil
@@ -59,6 +64,8 @@ func (t Task) filter(f model.Forecaster, d trials, draw uint32) *filtered {
 	return all
 }
 
+// enter adds path of a chunk, whose rows are time-major, to rows that are trial-major. Different chunks write to
+// different rows, so goroutines need no lock.
 func (f *filtered) enter(c chunk, a *model.Filtering, path int) {
 	for i := range c.n {
 		for t := range f.T {
@@ -76,7 +83,8 @@ func (f *filtered) enter(c chunk, a *model.Filtering, path int) {
 	}
 }
 
-// probesOf are the probes of an environment; none where it has none.
+// probesOf are the probes of an environment; none where it has none. No probe of a label, a state or a body then
+// applies.
 func probesOf(env envs.Env) envs.Probes {
 	if p, ok := env.(envs.Probed); ok {
 		return p.Probes()

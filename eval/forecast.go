@@ -8,14 +8,18 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
+// Forecasts are made in chunks of trials, one Query each, on all cores. The chunks, their noise and the order in
+// which their sums are merged depend on the plan alone, so the result is the same for any number of threads.
+
 // trialsPerQuery is how many trials travel in one Query. It is a constant, not derived from the
 // number of cores, because the noise of a trial depends on its place in the batch.
 const trialsPerQuery = 25
 
-// A chunk is trials [first, first+n) forecast from one start.
+// A chunk is trials [first, first+n) forecast from one start, the last step that is seen. index counts the chunks
+// of a start and addresses their noise.
 type chunk struct{ start, first, n, index int }
 
-// chunks lists the work of forecasting N trials from every start in [from, to].
+// chunks lists the work of forecasting N trials from every start in [from, to], start by start.
 func chunks(n, from, to int) []chunk {
 	var c []chunk
 	for start := from; start <= to; start++ {
@@ -36,7 +40,8 @@ func forEach(f model.Forecaster, threads, n int, work func(f model.Forecaster, i
 	})
 }
 
-// inParallel is forEach for work that needs something else of its own, which begin makes.
+// inParallel is forEach for work that needs something else of its own, which begin makes. begin is called once per
+// goroutine, before any work, on the goroutine of the caller.
 func inParallel(threads, n int, begin func() func(i int)) {
 	if threads == 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -68,7 +73,7 @@ const (
 	drawn
 )
 
-// A forecastPlan says how trials are to be forecast.
+// A forecastPlan says how trials are to be forecast. Everything but threads is part of what decides the result.
 type forecastPlan struct {
 	from, to int // starts: steps ≤ start are seen, steps after it are predicted
 	window   int // number of steps seen before and including the start; 0 = all
@@ -98,6 +103,7 @@ func (p forecastPlan) run(f model.Forecaster, d trials, means []float64) ModelR2
 		}
 	})
 	mean, draw := newR2(p.horizon), newR2(p.horizon)
+	// Sums are merged in the order of the work, so that rounding does not depend on who finished first.
 	for _, s := range partial {
 		mean.merge(s.mean)
 		draw.merge(s.draw)
@@ -105,13 +111,16 @@ func (p forecastPlan) run(f model.Forecaster, d trials, means []float64) ModelR2
 	return ModelR2{Mean: mean.values(), Draw: draw.values()}
 }
 
-// forecast asks f about one chunk. The query holds copies of the steps that the model may see.
+// forecast asks f about one chunk. The query holds copies of the steps that the model may see. The answer belongs
+// to the caller. Two chunks have different noise: its address is start and index; the last word is 0 for the
+// rollouts and 1 for the stimulus.
 func (p forecastPlan) forecast(f model.Forecaster, d trials, c chunk) *model.Forecast {
 	nu := f.Dims().NU
 	begin := 0
 	if p.window > 0 {
 		begin = max(0, c.start+1-p.window)
 	}
+	// A start near the end of a trial has fewer steps to predict.
 	horizon := min(p.horizon, d.T-1-c.start)
 	q := model.Query{
 		Prefix:  d.batch(c.first, c.n, begin, c.start+1, nu, p.stimulus == known),
@@ -130,6 +139,7 @@ func (p forecastPlan) forecast(f model.Forecaster, d trials, c chunk) *model.For
 		q.Controls = make([]float32, p.samples*plan)
 		draws := p.noise.At(uint64(c.start), uint32(c.index), 1)
 		draws.Normals(q.Controls)
+		// The first control of a sequence acts before it and stays zero.
 		draws.Normals(q.Prefix.Controls[min(c.n*nu, len(q.Prefix.Controls)):])
 	}
 	answer := new(model.Forecast)
@@ -137,6 +147,7 @@ func (p forecastPlan) forecast(f model.Forecaster, d trials, c chunk) *model.For
 	return answer
 }
 
+// widen copies numbers to float64, in which all scores are computed.
 func widen(x []float32) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {

@@ -10,10 +10,12 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// activationBins is the number of bins of an activation curve.
+// activationBins is the number of bins of an activation curve, of equal width.
 const activationBins = 40
 
-// LatentPlane is the two dimensions of the latent state that correlate most with a rate.
+// LatentPlane is the two dimensions of the latent state that correlate most with a rate. A point is the two
+// coordinates of z and the true rate, in its own unit; there are 4·scatterPoints of them or more, if there are as
+// many steps.
 type LatentPlane struct {
 	Rate         envs.Column
 	Dimensions   [2]int     // of z, from 0
@@ -21,9 +23,11 @@ type LatentPlane struct {
 	Points       [][3]float64
 }
 
-// ActivationCurve is the mean weight of each base system over a coordinate.
+// ActivationCurve is the mean weight of each base system over a coordinate, by bins of equal width. Weights are
+// those of one path of draws, as the switch mixes, not averages of several.
 type ActivationCurve struct {
-	Over   string // what the coordinate is, with its unit
+	Over string // what the coordinate is, with its unit
+	// Middles of the bins, and how many steps fell into each.
 	At     []float64
 	Count  []int
 	Mean   [][]float64 // [bin][system]; NaN in an empty bin
@@ -40,10 +44,10 @@ type LatentReport struct {
 	Notes       []string
 }
 
-// Latent shows where rates lie in the latent state, and what the switch depends on: the two dimensions of the posterior
-// mean of z_t that correlate most with each rate, and the mean weight of each base system over each limited coordinate
-// and over the angle that turns (figure 6 of Becker-Ehmck et al. 2019). It returns ErrOptions or ErrDims, joined,
-// before anything is computed.
+// Latent shows where rates lie in the latent state, and what the switch depends on: the two dimensions of the
+// posterior mean of z_t that correlate most with each rate, and the mean weight of each base system over each
+// limited coordinate and over the angle that turns (figure 6 of Becker-Ehmck et al. 2019). It returns ErrOptions
+// or ErrDims, joined, before anything is computed.
 func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	spec, probes := env.Spec(), probesOf(env)
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -55,14 +59,15 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	return r, nil
 }
 
-// LatentMetrics is what Latent reports, before it is measured.
+// LatentMetrics is what Latent reports, before it is measured. The values mean nothing.
 func LatentMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 	r := LatentReport{Task: task, Environment: env.Spec().Name}
 	r.look(probesOf(env), &trials{}, unfiltered(f))
 	return r.Report().Metrics
 }
 
-// look enters what a model infers about trials.
+// look enters what a model infers about trials. Without a filter there is a note alone; without a switch there are
+// planes alone.
 func (r *LatentReport) look(probes envs.Probes, test *trials, hidden *filtered) {
 	if hidden == nil {
 		r.Notes = append(r.Notes, "This family of models infers no latent state.")
@@ -80,6 +85,7 @@ func (r *LatentReport) look(probes envs.Probes, test *trials, hidden *filtered) 
 		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, test, hidden,
 			func(x []float32) float64 { return float64(x[c.Index]) }))
 	}
+	// Turned are the columns of cos θ and sin θ.
 	if a := probes.Turned; len(a) == 2 {
 		r.Curves = append(r.Curves, activation("θ (rad)", -math.Pi, math.Pi, test, hidden, func(x []float32) float64 {
 			return math.Atan2(float64(x[a[1]]), float64(x[a[0]]))
@@ -87,6 +93,8 @@ func (r *LatentReport) look(probes envs.Probes, test *trials, hidden *filtered) 
 	}
 }
 
+// latentPlane ranks the dimensions of z by the modulus of their correlation with the rate, of equal ones the
+// first, and keeps every n-th step as a point. A state of one dimension stands for both axes.
 func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
 	correlations := make([]float64, f.NZ)
 	for j := range correlations {
@@ -110,6 +118,7 @@ func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
 	})
 	p := LatentPlane{Rate: rate, Dimensions: [2]int{order[0], order[min(1, f.NZ-1)]}}
 	p.Correlations = [2]float64{correlations[p.Dimensions[0]], correlations[p.Dimensions[1]]}
+	// Points are thinned out evenly over all episodes.
 	every, step := max(1, d.N*(d.T-probeFrom)/(4*scatterPoints)), 0
 	for n := range d.N {
 		for t := probeFrom; t < d.T; t++ {
@@ -122,7 +131,8 @@ func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
 	return p
 }
 
-// correlation is Pearson's, over the steps that probes look at; 0 where one of the two is constant.
+// correlation is Pearson's, over the steps that probes look at; 0 where one of the two is constant, so that such a
+// dimension ranks last.
 func correlation(d *trials, pair func(n, t int) (a, b float64)) float64 {
 	var count, a1, b1, aa, bb, ab float64
 	for n := range d.N {
@@ -139,8 +149,9 @@ func correlation(d *trials, pair func(n, t int) (a, b float64)) float64 {
 	return (ab - a1*b1/count) / math.Sqrt(va*vb)
 }
 
-// activation bins steps by a coordinate in [lo, hi]. A row of the tally holds the steps of each bin, then the weight of
-// each system in each bin, then for each system its square.
+// activation bins steps by a coordinate in [lo, hi]. A row of the tally holds the steps of each bin, then the
+// weight of each system in each bin, then for each system its square. Coordinates outside [lo, hi] fall into the
+// outer bins. Ratios are η = √(variance between bins / variance), 0 for a weight that is constant up to rounding.
 func activation(over string, lo, hi float64, d *trials, f *filtered,
 	coordinate func(x []float32) float64,
 ) ActivationCurve {
@@ -165,6 +176,7 @@ func activation(over string, lo, hi float64, d *trials, f *filtered,
 		c.Count = append(c.Count, int(all[bin]))
 		mean := make([]float64, m)
 		for i := range mean {
+			// 0/0 in an empty bin.
 			mean[i] = all[B+bin*m+i] / all[bin]
 		}
 		c.Mean = append(c.Mean, mean)
@@ -209,7 +221,7 @@ func (r LatentReport) Table() Table {
 	return t
 }
 
-// CurveTable holds the points of every activation curve.
+// CurveTable holds the points of every activation curve. Curves and systems are counted from 1, bins from 0.
 func (r LatentReport) CurveTable() Table {
 	t := Table{Corner: "bin", Columns: []string{"curve", "at", "steps"}, Decimals: 6}
 	for i := range r.M {
@@ -224,7 +236,7 @@ func (r LatentReport) CurveTable() Table {
 	return t
 }
 
-// PointTable holds the points of every plane.
+// PointTable holds the points of every plane. Planes and points are counted from 1.
 func (r LatentReport) PointTable() Table {
 	t := Table{Corner: "point", Columns: []string{"plane", "first z", "second z", "rate"}, Decimals: 6}
 	for k, p := range r.Planes {
@@ -235,7 +247,8 @@ func (r LatentReport) PointTable() Table {
 	return t
 }
 
-// Report returns the figures in the form that scripts read.
+// Report returns the figures in the form that scripts read. Correlations keep their signs; a correlation ratio is
+// the largest over the systems.
 func (r LatentReport) Report() Report {
 	out := Report{Protocol: "latent", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.M)}}
 	var rates, over []string

@@ -7,20 +7,27 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// affine is y = W·x + b.
+// affine is y = W·x + b. The arrays belong to the caller of leastSquares.
 type affine struct {
 	in, out int
 	w       []float64 // [out,in]
 	b       []float64 // [out]
 }
 
-// ridge keeps the normal equations solvable where features depend on each other; it is far below what a number of six
-// digits shows.
+// ridge keeps the normal equations solvable where features depend on each other; it is far below what a number of
+// six digits shows.
 const ridge = 1e-9
 
+// errNoFit is returned where the normal equations have no solution, ridge or not: they hold a NaN or an infinity.
 var errNoFit = errors.New("eval: features or targets are not finite")
 
 // leastSquares fits y ≈ W·x + b to n rows of x [n,in] and y [n,out]: ordinary least squares with intercept.
+// Features and targets are scaled to mean 0 and deviation 1 first, so that one ridge fits all and the intercept is
+// not shrunk; with Z and Y the scaled ones it solves
+//
+//	(Zᵀ Z + ridge·n·I) V = Zᵀ Y
+//
+// and scales W and b back. x and y stay as they are. It needs O(n·(in + out)) memory beside them.
 func leastSquares(x, y []float64, in, out int) (affine, error) {
 	n := len(x) / in
 	xm, xs := standardise(x, in)
@@ -65,7 +72,8 @@ func leastSquares(x, y []float64, in, out int) (affine, error) {
 	return a, nil
 }
 
-// standardise returns the mean and standard deviation of each column; 1 for a column that is constant.
+// standardise returns the mean and standard deviation of each column; 1 for a column that is constant. v is
+// [n,columns]. A column counts as constant where its deviation is within rounding of its mean.
 func standardise(v []float64, columns int) (mean, sd []float64) {
 	mean, sd = make([]float64, columns), make([]float64, columns)
 	n := float64(len(v) / columns)

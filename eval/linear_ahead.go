@@ -1,14 +1,17 @@
 package eval
 
-// linearPast is how many of the last observations the linear baseline looks at.
+// linearPast is how many of the last observations the linear baseline looks at. With fewer steps in the prefix it
+// looks at those.
 const linearPast = 4
 
-// linearAhead predicts the k-th next observation, k = 1, 2, …, each by a linear map of its own of the last observations
-// and all controls up to it.
+// linearAhead predicts the k-th next observation, k = 1, 2, …, each by a linear map of its own of the last
+// observations and all controls up to it. Element k−1 has NX·min(prefix, linearPast) + NU·(min(prefix, linearPast)
+// − 1 + k) features.
 type linearAhead []affine
 
-// fitLinearAhead fits predictions of horizon steps from a prefix of the given length by least squares, to all stretches
-// of the trials.
+// fitLinearAhead fits predictions of horizon steps from a prefix of the given length by least squares, to all
+// stretches of the trials. A stretch may begin anywhere in a trial: only as many steps as the maps look at need
+// lie before it.
 func fitLinearAhead(d trials, prefix, horizon int) (linearAhead, error) {
 	var maps linearAhead
 	for k := 1; k <= horizon; k++ {
@@ -28,7 +31,7 @@ func fitLinearAhead(d trials, prefix, horizon int) (linearAhead, error) {
 	return maps, nil
 }
 
-// predict writes the prediction of step start+k of trial n, from what is known at start.
+// predict writes the prediction of step start+k of trial n, from what is known at start. dst is [NX].
 func (l linearAhead) predict(dst []float64, d *trials, n, start, k, prefix int) {
 	l[k-1].apply(dst, appendPast(nil, d, n, start, k, prefix))
 }

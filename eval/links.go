@@ -10,8 +10,12 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
+// Bodies are found from links: what a channel or control adds to the prediction of another one, on data that the
+// fit has not seen. Every fit is cross-fitted on two halves of linkBlocks blocks of consecutive rows, so that
+// neighbouring rows, which are alike, are not on both sides.
+
 // Link says that a channel or a control helps to predict the next value of a channel, on rows that the fit has not
-// seen.
+// seen. A link from a channel to itself is never looked for.
 type Link struct {
 	From, To int     // From counts controls behind all channels
 	Gain     float64 // share of the squared error that is left without it
@@ -25,6 +29,8 @@ type Link struct {
 // What counts as a link. The errors that it saves are compared block by block of consecutive rows; a fit sees every
 // second block and is measured on the others, then the other way round.
 const (
+	// leastGain is a share, leastZ standard errors. There are linkBlocks blocks of up to linkRows rows together;
+	// with fewer than fewestRows, ten a block, bodies are not looked for.
 	leastGain  = 0.01
 	leastZ     = 4
 	linkBlocks = 60
@@ -33,22 +39,28 @@ const (
 )
 
 // rowsOf are what a linear fit may look at in each row: 1, all channels at t and t−1, all controls that act before t+1
-// and before t; and the channels at t+1.
+// and before t; and the channels at t+1. n rows of nx channels and nu controls: x is [n,width], next [n,nx]. links
+// grow as they are looked for. A search goes through it in order: newRowsOf, normal, linear for every channel,
+// then curved, which reads the predictions of linear.
 type rowsOf struct {
 	n, nx, nu int
 	x, next   []float64
-	gram      [2]*mat.SymDense // of the rows of every second block
-	right     [2]*mat.Dense
-	links     []Link
+	// One of each for both halves of the blocks, [width,width] and [width,nx].
+	gram  [2]*mat.SymDense // of the rows of every second block
+	right [2]*mat.Dense
+	links []Link
 	// by channel: the prediction of the next value by the linear fit
 	predicted [][]float64
 }
 
+// width is the number of features of a row.
 func (r *rowsOf) width() int { return 1 + 2*r.nx + 2*r.nu }
 
+// block is the block of a row: linkBlocks stretches of consecutive rows, equal in length up to one.
 func (r *rowsOf) block(row int) int { return row * linkBlocks / r.n }
 
-// newRowsOf lays out the rows in which all channels were observed.
+// newRowsOf lays out the rows in which all channels were observed. Rows come from the first episodes until there
+// are linkRows.
 func newRowsOf(d *files.Dataset) *rowsOf {
 	r := &rowsOf{nx: d.Spec.Observation, nu: d.Spec.Control}
 	for _, e := range d.Episodes {
@@ -56,6 +68,7 @@ func newRowsOf(d *files.Dataset) *rowsOf {
 			return e.Mask == nil || !slices.Contains(e.Mask[t*r.nx:(t+1)*r.nx], 0)
 		}
 		for t := 1; t+1 < e.T && r.n < linkRows; t++ {
+			// A row needs three steps in a row: x_{t+1} is predicted from x_t and x_{t−1}.
 			if !seen(t-1) || !seen(t) || !seen(t+1) {
 				continue
 			}
@@ -73,7 +86,9 @@ func newRowsOf(d *files.Dataset) *rowsOf {
 	return r
 }
 
-// normal fills the normal equations of both halves.
+// normal fills the normal equations of both halves: gram[h] = Xᵀ X [width,width] and right[h] = Xᵀ Y [width,nx]
+// over the blocks b with b mod 2 = h. A fit to some features reads rows and columns of them, so the data are read
+// once.
 func (r *rowsOf) normal() {
 	w := r.width()
 	for half := range 2 {
@@ -91,7 +106,8 @@ func (r *rowsOf) normal() {
 	}
 }
 
-// features are the places of a channel, or of a control, in a row.
+// features are the places of a channel, or of a control, in a row: its value at both steps. Controls count behind
+// all channels.
 func (r *rowsOf) features(from int) []int {
 	if from < r.nx {
 		return []int{1 + from, 1 + r.nx + from}
@@ -100,7 +116,8 @@ func (r *rowsOf) features(from int) []int {
 	return []int{c, c + r.nu}
 }
 
-// predict fits the next value of a channel to features on each half of the blocks and predicts the other half.
+// predict fits the next value of a channel to features on each half of the blocks and predicts the other half. It
+// returns n predictions, each from the fit that did not see its block.
 func (r *rowsOf) predict(to int, features []int) []float64 {
 	p := len(features)
 	var weights [2][]float64
@@ -118,6 +135,7 @@ func (r *rowsOf) predict(to int, features []int) []float64 {
 		if factor.Factorize(gram) {
 			_ = factor.SolveVecTo(w, right) // close to singular: the ridge keeps what matters
 		}
+		// What one half was fitted to predicts the other.
 		weights[1-half] = w.RawVector().Data
 	}
 	predicted, width := make([]float64, r.n), r.width()
@@ -130,7 +148,7 @@ func (r *rowsOf) predict(to int, features []int) []float64 {
 	return predicted
 }
 
-// squares are the squared errors of a prediction of a channel, by block.
+// squares are the sums of the squared errors of a prediction of a channel, by block, [linkBlocks].
 func (r *rowsOf) squares(to int, predicted []float64) []float64 {
 	sums := make([]float64, linkBlocks)
 	for row, p := range predicted {
@@ -140,7 +158,10 @@ func (r *rowsOf) squares(to int, predicted []float64) []float64 {
 	return sums
 }
 
-// newLink compares the errors of a fit without and with what it is from.
+// newLink compares the errors of a fit without and with what it is from. Both are squared errors by block; with
+// d_b the difference in block b and n blocks,
+//
+//	Gain = Σ d / Σ without,  Z = d̄ / √(var d/(n−1))
 func newLink(from, to int, without, with []float64, curved bool) Link {
 	l := Link{From: from, To: to, Curved: curved, without: without}
 	all, saved, square := 0.0, 0.0, 0.0
@@ -159,10 +180,12 @@ func newLink(from, to int, without, with []float64, curved bool) Link {
 	return l
 }
 
+// counts reports whether the link is a link: it saves enough, and surely.
 func (l Link) counts() bool { return l.Gain >= leastGain && l.Z >= leastZ }
 
 // linear adds what helps a linear fit of a channel by its own last two values, the greatest help first, and keeps the
-// fit.
+// fit. The link that ended the search is kept too, though it does not count: Division.Between is the greatest of
+// them.
 func (r *rowsOf) linear(to int) {
 	features := append([]int{0}, r.features(to)...)
 	predicted := r.predict(to, features)
@@ -179,6 +202,7 @@ func (r *rowsOf) linear(to int) {
 				best = l
 			}
 		}
+		// Nothing is left to try, or nothing helps at all.
 		if best.blocks == nil {
 			break
 		}
@@ -197,13 +221,19 @@ func (r *rowsOf) linear(to int) {
 // Cells of the state in which the error of a linear fit is averaged: places and steps of a channel, and places of
 // another. An average of few rows is drawn towards that of all places of the other, as if that had been seen so often.
 const (
+	// linkShrink is in rows.
 	linkPlaces = 12
 	linkSteps  = 3
 	linkShrink = 5.0
 )
 
-// curved measures what the place of a channel tells about the error of the linear fit of another, beyond its own place
-// and step.
+// curved measures what the place of a channel tells about the error of the linear fit of another, beyond its own
+// place and step. Without the channel the error is predicted by the mean error of the row's cell, and with it by
+// that of the cell and the place of the channel, both fitted on the other half of the blocks:
+//
+//	mean = Σ e / (n + s),  joint = (Σ e + s·mean) / (n + s),  s = linkShrink
+//
+// Places are by the linear predictions of the next step.
 func (r *rowsOf) curved(from, to int) Link {
 	own, place := make([]int, r.n), r.ranks(r.predicted[from], linkPlaces)
 	step := make([]float64, r.n)
@@ -220,6 +250,7 @@ func (r *rowsOf) curved(from, to int) Link {
 	errors := make([]float64, r.n)
 	for row, p := range r.predicted[to] {
 		errors[row] = r.next[row*r.nx+to] - p
+		// Sums of the other half: a row reads those that it is no part of.
 		half, c := 1-r.block(row)%2, own[row]
 		ownSums[half][c] += errors[row]
 		ownCounts[half][c]++
@@ -238,7 +269,7 @@ func (r *rowsOf) curved(from, to int) Link {
 	return newLink(from, to, without, with, true)
 }
 
-// ranks divides values into so many classes of equal size.
+// ranks divides values into so many classes of equal size. Equal values are told apart by their order in the data.
 func (r *rowsOf) ranks(values []float64, classes int) []int {
 	order := make([]int, len(values))
 	for i := range order {

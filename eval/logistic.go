@@ -7,15 +7,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// logistic is a logistic regression: the probability of a positive is 1 / (1 + exp(−w·x − b)).
+// logistic is a logistic regression: the probability of a positive is 1 / (1 + exp(−w·x − b)). The probability of
+// a class is compared with a threshold by the caller.
 type logistic struct{ w []float64 } // the last element is b
 
 const (
+	// Half the squared norm is penalised, the intercept is not; steps are those of Newton's method at most.
 	logisticPenalty = 1.0 // ½·penalty·|w|² is added to the sum of the losses, as scikit-learn does by default
 	logisticSteps   = 50
 )
 
-// fitLogistic fits to n examples x [n,m] by Newton's method.
+// fitLogistic fits to n examples x [n,m] by Newton's method. It minimises Σ log(1 + e^{∓z}) + ½·penalty·|w|² and
+// stops when a step lowers the loss by less than a share of 1e-10, after logisticSteps steps, or where the
+// curvature is singular.
 func fitLogistic(x []float64, y []bool, m int) logistic {
 	l := logistic{make([]float64, m+1)}
 	loss := l.loss(x, y, m)
@@ -25,6 +29,7 @@ func fitLogistic(x []float64, y []bool, m int) logistic {
 			break
 		}
 		before, previous := loss, slices.Clone(l.w)
+		// A full step may overshoot where classes are nearly separable: halve it until the loss does not rise.
 		for scale := 1.0; scale > 1e-6; scale /= 2 {
 			for i := range l.w {
 				l.w[i] = previous[i] - scale*step[i]
@@ -40,7 +45,8 @@ func fitLogistic(x []float64, y []bool, m int) logistic {
 	return l
 }
 
-// newton is the step of Newton's method: the inverse of the curvature times the gradient.
+// newton is the step of Newton's method: the inverse of the curvature times the gradient. It is nil where the
+// curvature cannot be factored.
 func (l logistic) newton(x []float64, y []bool, m int) []float64 {
 	gradient, curvature := make([]float64, m+1), make([]float64, (m+1)*(m+1))
 	row := make([]float64, m+1)
@@ -80,6 +86,8 @@ func (l logistic) newton(x []float64, y []bool, m int) []float64 {
 	return step.RawVector().Data
 }
 
+// loss is the penalty and the cross-entropy in nats, log(1 + e^{−z}) of a positive and log(1 + e^z) of a negative,
+// in a form that does not overflow.
 func (l logistic) loss(x []float64, y []bool, m int) float64 {
 	sum := 0.0
 	for _, w := range l.w[:m] {
@@ -95,6 +103,7 @@ func (l logistic) loss(x []float64, y []bool, m int) float64 {
 	return sum
 }
 
+// score is z = w·x + b, the log odds of a positive.
 func (l logistic) score(x []float64) float64 {
 	z := l.w[len(x)]
 	for i, v := range x {
@@ -105,7 +114,9 @@ func (l logistic) score(x []float64) float64 {
 
 func (l logistic) probability(x []float64) float64 { return 1 / (1 + math.Exp(-l.score(x))) }
 
-// bestThreshold is the probability above which calling an example positive gives the best F1 on these examples.
+// bestThreshold is the probability above which calling an example positive gives the best F1 on these examples:
+// half-way between two neighbouring probabilities, or just below the least. It is ½ where there are no positives.
+// O(n log n).
 func bestThreshold(p []float64, y []bool) float64 {
 	order := make([]int, len(p))
 	positives := 0
@@ -132,6 +143,7 @@ func bestThreshold(p []float64, y []bool) float64 {
 		if k+1 < len(order) && p[order[k+1]] == p[i] {
 			continue // a threshold cannot part them
 		}
+		// k+1 examples are called positive: F1 is 2·hits over calls and positives together.
 		if f := 2 * float64(hits) / float64(k+1+positives); f > best {
 			best, threshold = f, p[i]-1e-12
 			if k+1 < len(order) {

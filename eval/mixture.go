@@ -6,11 +6,12 @@ import (
 )
 
 // Mixture is a predictive distribution: equally likely Gaussians, one for each path of a forecast. A deviation of zero
-// is a point.
+// is a point. The two lists are as long as each other and not empty; values and deviations are in the unit of what
+// is predicted. A Mixture is read only: its methods may be called at the same time.
 type Mixture struct{ Means, Deviations []float64 }
 
 // Quantile is the smallest value such that at least this share of the distribution does not exceed it. Of points alone
-// it is one of them.
+// it is one of them. A level of 0 or 1 of a mixture with noise is an infinity.
 func (m Mixture) Quantile(level float64) float64 {
 	if !slices.ContainsFunc(m.Deviations, func(sd float64) bool { return sd > 0 }) {
 		values := slices.Sorted(slices.Values(m.Means))
@@ -20,6 +21,7 @@ func (m Mixture) Quantile(level float64) float64 {
 	if level <= 0 || level >= 1 {
 		return math.Inf(int(math.Copysign(1, level-0.5)))
 	}
+	// Bisection: forty deviations beside the outer means the distribution function is 0 and 1 in float64.
 	low, high := math.Inf(1), math.Inf(-1)
 	for i, mean := range m.Means {
 		reach := 40 * m.Deviations[i]
@@ -39,7 +41,8 @@ func (m Mixture) Quantile(level float64) float64 {
 	return high
 }
 
-// cumulative is the share of the distribution that does not exceed x.
+// cumulative is the share of the distribution that does not exceed x. A Gaussian adds Φ((x − μ)/σ), a point a step
+// at its place.
 func (m Mixture) cumulative(x float64) float64 {
 	sum := 0.0
 	for i, mean := range m.Means {
@@ -57,6 +60,8 @@ func (m Mixture) cumulative(x float64) float64 {
 // better, and of a point it is the absolute error. With A(m, s) = E|N(m, s²)| it is (Grimit et al. 2006)
 //
 //	(1/n)·Σᵢ A(x − μᵢ, σᵢ) − (1/2n²)·Σᵢⱼ A(μᵢ − μⱼ, √(σᵢ² + σⱼ²))
+//
+// The second sum is over all pairs, computed in O(n²) from those with j ≤ i.
 func (m Mixture) CRPS(x float64) float64 {
 	n := float64(len(m.Means))
 	score := 0.0
@@ -71,7 +76,7 @@ func (m Mixture) CRPS(x float64) float64 {
 	return score
 }
 
-// absolute is E|N(m, s²)|.
+// absolute is E|N(m, s²)| = s·√(2/π)·e^{−z²/2} + m·erf(z/√2), z = m/s; |m| for s = 0.
 func absolute(m, s float64) float64 {
 	if s == 0 {
 		return math.Abs(m)

@@ -7,7 +7,8 @@ import (
 )
 
 // Number is a number of JSON that may be null. JSON has no word for NaN and infinities: what is not finite is written
-// as null, and null is read as NaN.
+// as null, and null is read as NaN. Numbers of messages, files and reports are of this type; arithmetic is with
+// float64.
 type Number float64
 
 // Finite reports whether JSON has a number for v.

@@ -14,6 +14,7 @@ const numberingSteps, numberingPaths = 2000, 8
 // Numbering lists the regimes of the model, as its family counts them, in the order of the numbers by which they are
 // shown: the one with most of the time in the first training recordings comes first. It depends on nothing that is
 // asked, so a regime has the same number and colour everywhere. It is nil for a family that does not divide time.
+// It divides about numberingSteps steps and takes as long as that.
 func (s Subject) Numbering() []int {
 	if f := s.Forecaster; f == nil || !divides(f) {
 		return nil
@@ -45,7 +46,8 @@ func ByShare(steps []float64) []int {
 	return order
 }
 
-// Renumbered are sequences of regimes with their places in an order, as Numbering has them; nil: as they are.
+// Renumbered are sequences of regimes with their places in an order, as Numbering has them; nil: as they are. The
+// result shares no memory with the sequences unless the order is nil.
 func Renumbered(sequences [][]int, order []int) [][]int {
 	if order == nil {
 		return sequences

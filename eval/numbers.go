@@ -11,7 +11,8 @@ import (
 // Numbers are the metrics of an evaluation by name, see Metric.Names. What is not finite is NaN.
 type Numbers map[string]float64
 
-// Name is the name of one number of a metric: that of a key, as of the horizon of a prediction, from 1.
+// Name is the name of one number of a metric: METRIC/KEY with a key of an object, or the place in a list, counted
+// from 1, as the horizon of a prediction.
 func Name(metric string, key any) string { return fmt.Sprintf("%s/%v", metric, key) }
 
 // Names are the names of the numbers of a metric, in order: NAME of a single one, NAME/KEY of an object, and NAME/1,
@@ -31,7 +32,7 @@ func (m Metric) Names() []string {
 	return list
 }
 
-// Numbers are the metrics of the report.
+// Numbers are the metrics of the report, without those that were published.
 func (r Report) Numbers() Numbers {
 	n := Numbers{}
 	for _, m := range r.Metrics {
@@ -45,7 +46,8 @@ func (r Report) Numbers() Numbers {
 	return n
 }
 
-// ReadNumbers reads the metrics of a report in its JSON form.
+// ReadNumbers reads the metrics of a report in its JSON form. It returns what Numbers of a Report with the same
+// metrics does.
 func ReadNumbers(report []byte) (Numbers, error) {
 	var in struct{ Metrics map[string]Metric }
 	if err := json.Unmarshal(report, &in); err != nil {
@@ -59,7 +61,8 @@ func ReadNumbers(report []byte) (Numbers, error) {
 	return r.Numbers(), nil
 }
 
-// UnmarshalJSON reads the values of a metric. Its name stands before it.
+// UnmarshalJSON reads the values of a metric. Its name stands before it. An object's keys come in ascending order:
+// JSON's own order is lost.
 func (m *Metric) UnmarshalJSON(b []byte) error {
 	*m = Metric{List: b[0] == '['}
 	switch b[0] {
@@ -98,7 +101,7 @@ func (n Numbers) Get(name string) float64 {
 // Names lists the metrics in order.
 func (n Numbers) Names() []string { return slices.Sorted(maps.Keys(n)) }
 
-// MarshalJSON writes null for what is not finite.
+// MarshalJSON writes null for what is not finite. Nil Numbers are null.
 func (n Numbers) MarshalJSON() ([]byte, error) {
 	if n == nil {
 		return []byte("null"), nil
@@ -110,7 +113,7 @@ func (n Numbers) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads null as NaN.
+// UnmarshalJSON reads null as NaN. Where the whole is null, n stays as it is.
 func (n *Numbers) UnmarshalJSON(data []byte) error {
 	var in map[string]Number
 	if err := json.Unmarshal(data, &in); err != nil || in == nil {

@@ -2,8 +2,12 @@ package eval
 
 import "math"
 
-// Comparison is the model beside a baseline that predicted the same values from the same starts: its absolute error
-// over that of the baseline, where each channel counts in the unit of MASE.
+// A model and a baseline predict the same values, so their errors are compared pair by pair: what makes a start
+// hard for both cancels. That tells smaller differences than the two errors with a standard error each.
+
+// Comparison is the model beside a baseline that predicted the same values from the same starts: its absolute
+// error over that of the baseline, where each channel counts in the unit of MASE. A ratio below 1 is better than
+// the baseline.
 type Comparison struct {
 	Name      string     // of the baseline
 	Ratio     Estimate   // over all horizons
@@ -15,9 +19,12 @@ type Comparison struct {
 // Of the paired errors a_i of the model and b_i of a baseline from start i, the ratio is R = Σ a_i / Σ b_i, and its
 // standard error that of the sum of d_i = a_i − R b_i over Σ b_i. Predictions from neighbouring starts of a recording
 // overlap, so that the d_i are correlated: their autocovariances within a recording count up to the last lag at which
-// predictions overlap, with the weights of Bartlett (Newey and West 1987, as in the test of Diebold and Mariano 1995).
+// predictions overlap, with the weights of Bartlett (Newey and West 1987, as in the test of Diebold and Mariano
+// 1995). A row is [Horizon,nx,width], and scale the unit of MASE by channel. r.Errors is filled in too.
 func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float64, nx, width int, scale []float64) {
 	n, predictors := len(starts), len(r.Scores)
+	// The absolute errors of all predictors, summed over the channels that changed in training, each in the unit
+	// of MASE.
 	errors := make([]float64, n*predictors*r.Horizon) // [n, predictors, H]
 	for i := range n {
 		for j, v := range row(i) {
@@ -33,6 +40,7 @@ func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float
 		at := i * predictors * r.Horizon
 		r.Errors = append(r.Errors, StartError{s.recording, r.Options.Test[s.recording].T - s.at, errors[at : at+r.Horizon]})
 	}
+	// A prediction of ahead steps overlaps with those from the next (ahead−1)/stride starts.
 	stride := r.Options.stride(r.Horizon)
 	paired := func(p, ahead int, of func(e []float64) float64) Estimate {
 		model, base := make([]float64, n), make([]float64, n)
@@ -53,7 +61,9 @@ func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float
 }
 
 // Paired is the absolute error of one model over that of another, from the starts and at the horizons that both were
-// measured at. Without a common start it is NaN.
+// measured at. Without a common start it is NaN. Starts are the same where they lie as many steps before the end
+// of the same test recording: models that see prefixes of different lengths have different steps before it. Less
+// than 1 means that a is better.
 func Paired(a, b RecordedReport) Estimate {
 	type place struct{ recording, left int }
 	others := map[place][]float64{}
@@ -65,6 +75,7 @@ func Paired(a, b RecordedReport) Estimate {
 	horizon := min(a.Horizon, b.Horizon)
 	for _, e := range a.Errors {
 		if other, ok := others[place{e.Recording, e.Left}]; ok {
+			// Places count from the end here; only which starts share a recording matters.
 			starts = append(starts, recordedStart{e.Recording, -e.Left})
 			first, second = append(first, sum(e.Absolute[:horizon])), append(second, sum(other[:horizon]))
 		}
@@ -72,6 +83,7 @@ func Paired(a, b RecordedReport) Estimate {
 	return pairedRatio(first, second, starts, (horizon-1)/max(1, a.Options.stride(a.Horizon)))
 }
 
+// sum is Σ v, in order; 0 of an empty list.
 func sum(v []float64) float64 {
 	s := 0.0
 	for _, x := range v {
@@ -80,8 +92,12 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// pairedRatio is Σ a_i / Σ b_i with its standard error. Predictions from a start overlap with those from so many starts
-// before it. The error is NaN if there are not at least twice as many starts: then they are as good as one.
+// pairedRatio is Σ a_i / Σ b_i with its standard error. Predictions from a start overlap with those from so many
+// starts before it. The error is NaN if there are not at least twice as many starts: then they are as good as one.
+//
+//	SE = √(n/(n−1) · Σ_ℓ w_ℓ Σ_i d_i d_{i−ℓ}) / |Σ b|,  w_0 = 1,  w_ℓ = 2(1 − ℓ/(overlap+1))
+//
+// over pairs i, i−ℓ of starts in the same recording. starts are in the order of recordings and of time.
 func pairedRatio(a, b []float64, starts []recordedStart, overlap int) Estimate {
 	n, total := len(a), sum(b)
 	e := Estimate{sum(a) / total, math.NaN()}

@@ -7,7 +7,9 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
-// piece is an episode with steps that came directly before it, if a split by time cut them off.
+// piece is an episode with steps that came directly before it, if a split by time cut them off. It may share the
+// memory of the episode. Arrays are [steps, n], row by row, in the units of the model; levels are in those of the
+// data.
 type piece struct {
 	name                   string
 	steps                  int
@@ -19,7 +21,9 @@ type piece struct {
 	scale     files.Scale // of its observations
 }
 
-// pieces are episodes with up to so many steps before each.
+// pieces are episodes with up to so many steps before each. A piece may reach back over several episodes, each of
+// which continues the one before it, and has fewer steps before where the recording begins. Name and scale are
+// those of the episode itself.
 func (r *Recordings) pieces(episodes []int, before int) []piece {
 	var list []piece
 	names := r.Set.Recordings()
@@ -41,7 +45,7 @@ func (r *Recordings) pieces(episodes []int, before int) []piece {
 	return list
 }
 
-// pieceOf is an episode from step first on.
+// pieceOf is an episode from step first on, in the memory of the episode.
 func pieceOf(e *files.Episode, first int) piece {
 	nx, nu := len(e.Observations)/e.T, len(e.Controls)/e.T
 	p := piece{
@@ -58,7 +62,7 @@ func pieceOf(e *files.Episode, first int) piece {
 }
 
 // join is a piece with the one that follows it. The control that leads from one to the other is not kept by a split:
-// what acted before goes on.
+// what acted before goes on. The result has memory of its own; the mask is nil if both are.
 func (p piece) join(next piece, nu int) piece {
 	controls := slices.Concat(p.controls, next.controls)
 	copy(controls[len(p.controls):len(p.controls)+nu], p.controls[len(p.controls)-nu:])
@@ -81,7 +85,7 @@ func (p piece) whole() []float32 {
 	return slices.Repeat([]float32{1}, len(p.observations))
 }
 
-// observed are pieces as the model sees them.
+// observed are pieces as the model sees them. The observations share the memory of the pieces.
 func observed(list []piece) []Recording {
 	var all []Recording
 	for _, p := range list {
@@ -94,7 +98,8 @@ func observed(list []piece) []Recording {
 }
 
 // levels are pieces before transforms, in standard deviations of the training part: of all of it, or of the recording
-// where each has a scale of its own.
+// where each has a scale of its own. Back undoes scaling and transforms of the model's values, then scales them as
+// the levels are. A transform is undone from the levels that were observed before the start.
 func (r *Recordings) levels(training, test []piece) *Untransformed {
 	nx := r.Set.Spec.Observation
 	scales := r.levelScales(training, test, nx)
@@ -105,6 +110,7 @@ func (r *Recordings) levels(training, test []piece) *Untransformed {
 			x, seen := make([]float32, len(p.levels)), make([]float32, len(p.levels))
 			for j, v := range p.levels {
 				if !math.IsNaN(v) {
+					// A missing level stays 0 and unseen.
 					x[j], seen[j] = float32((v-means[j%nx])/deviations[j%nx]), 1
 				}
 			}
@@ -131,7 +137,8 @@ func (r *Recordings) levels(training, test []piece) *Untransformed {
 }
 
 // levelScales are mean and deviation of the levels of pieces: those of the training part, or of the recording where
-// each has a scale of its own. What training did not see has that of its first half.
+// each has a scale of its own. What training did not see has that of its first half. Only pieces with levels may
+// be asked about: those of a set with transforms.
 func (r *Recordings) levelScales(training, test []piece, nx int) func(p piece) files.Scale {
 	if r.Scale.Recordings == nil {
 		var s files.Scale
@@ -147,6 +154,7 @@ func (r *Recordings) levelScales(training, test []piece, nx int) func(p piece) f
 		if _, known := scales[p.recording]; known {
 			continue
 		}
+		// Training did not see this recording: half of it gives the scale.
 		if own[p.recording] == nil {
 			p.levels = p.levels[:p.steps/2*nx]
 			own[p.recording] = []piece{p}
@@ -158,7 +166,8 @@ func (r *Recordings) levelScales(training, test []piece, nx int) func(p piece) f
 	return func(p piece) files.Scale { return scales[p.recording] }
 }
 
-// moments are mean and deviation of the levels of each channel; the deviation of a constant one is 1.
+// moments are mean and deviation of the levels of each channel; the deviation of a constant one is 1. NaN do not
+// count; the deviation is that of the population. It is computed in one pass (Welford 1962).
 func moments(list []piece, nx int) (means, deviations []float64) {
 	means, deviations = make([]float64, nx), make([]float64, nx)
 	for c := range nx {

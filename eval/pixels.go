@@ -14,7 +14,8 @@ const PixelHorizon = 15
 // PixelHorizons are the numbers of predicted images of the published figures.
 func PixelHorizons() []int { return []int{1, 5, 10, 15} }
 
-// PixelRow is the share of pixels that a predictor gets wrong.
+// PixelRow is the share of pixels that a predictor gets wrong, from 0 to 1. An element of a list belongs to an
+// element of PixelHorizons. Key ends the names of its metrics; the model's is empty.
 type PixelRow struct {
 	Name, Key string
 	Frames    []Estimate // mean over the first n predicted images, at PixelHorizons: the measure of the paper
@@ -29,7 +30,7 @@ type PixelStrip struct {
 	Smoothed            [][]float32 // given the image after the last, too; nil: the family does not smooth
 }
 
-// PixelReport is the result of the protocol Pixels.
+// PixelReport is the result of the protocol Pixels. Image is height, width and channels.
 type PixelReport struct {
 	Task        Task
 	Environment string
@@ -44,11 +45,12 @@ const (
 	lit         = 0.5 // the probability, or the value, above which a pixel is lit
 )
 
-// Pixels measures the prediction of binary images: the share of pixels that are wrong when those more likely than not
-// are lit (Becker-Ehmck et al. 2019, section "Image ball in a box"). The first images of test episodes are filtered, up
-// to 15 that follow predicted. A family that smooths is also shown, for each n, the one image after the n that are
-// asked for; as the authors of KVAE do, all up to the sixteenth, which is the same for n = 15; and those that are asked
-// for themselves, which is what coding costs. It returns ErrOptions or ErrDims, joined, before anything is computed.
+// Pixels measures the prediction of binary images: the share of pixels that are wrong when those more likely than
+// not are lit (Becker-Ehmck et al. 2019, section "Image ball in a box"). The first images of test episodes are
+// filtered, up to 15 that follow predicted. A family that smooths is also shown, for each n, the one image after
+// the n that are asked for; as the authors of KVAE do, all up to the sixteenth, which is the same for n = 15; and
+// those that are asked for themselves, which is what coding costs. It returns ErrOptions or ErrDims, joined,
+// before anything is computed.
 func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -59,14 +61,17 @@ func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 		return PixelReport{}, fmt.Errorf("%w: observations of %s are no images", ErrDims, spec.Name)
 	}
 	const K = PixelHorizon
+	// One image more than is predicted: what smooths is shown it.
 	test := task.test(env, task.Prefix+K+1)
 	r := PixelReport{
 		Task: task, Environment: spec.Name, Image: pictured.Image(),
 		Strips: make([]PixelStrip, min(pixelStrips, test.N)),
 	}
 	start := task.Prefix - 1
+	// A row of a tally: the first element counts the episode, element k is the share of wrong pixels in image k.
 	byMean, single, static, blank := newTally(test.N, 1+K), newTally(test.N, 1+K), newTally(test.N, 1+K),
 		newTally(test.N, 1+K)
+	// A blank image: no pixel is lit.
 	nothing := make([]float32, test.NX)
 	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
 		for i := range c.n {
@@ -113,6 +118,8 @@ func enterPixels(sums *tally, n, k int, truth, predicted []float32) {
 	sums.row(n)[k] = float64(wrong) / float64(len(truth))
 }
 
+// pixelRow makes the shares of wrong pixels of a tally, over the first n images and in the n-th, for each of
+// PixelHorizons. Of a tally without episodes all is NaN: it gives the names of the metrics.
 func pixelRow(name, key string, sums *tally) PixelRow {
 	r := PixelRow{Name: name, Key: key}
 	for _, n := range PixelHorizons() {
@@ -135,7 +142,8 @@ var smoothings = []smoothing{
 	{"  all seen", "all_seen", func(int) (gap, behind int) { return 0, PixelHorizon + 1 }},
 }
 
-// smoothed asks, for each n, for the n images behind the prefix.
+// smoothed asks, for each n, for the n images behind the prefix. Every n is a computation of its own, as what is
+// shown depends on it. The strips get the images of the first smoothing, for all PixelHorizon images.
 func (r *PixelReport) smoothed(f model.Forecaster, d trials, s smoothing) PixelRow {
 	row := PixelRow{Name: s.name, Key: s.key}
 	for j, asked := range PixelHorizons() {
@@ -163,7 +171,8 @@ func (r *PixelReport) smoothed(f model.Forecaster, d trials, s smoothing) PixelR
 	return row
 }
 
-// gapped is a batch of prefix, gap and steps behind it, with what lies in the gap taken out.
+// gapped is a batch of prefix, gap and steps behind it, time-major, with what lies in the gap taken out: zeros
+// there, and Seen says so. Controls are the true ones throughout.
 func gapped(d *trials, c chunk, prefix, gap, behind, nu int) model.Batch {
 	steps := prefix + gap + behind
 	b := d.batch(c.first, c.n, 0, steps, nu, true)
@@ -187,7 +196,8 @@ type PixelPublished struct {
 	Wrong     []float64 // at PixelHorizons
 }
 
-// PixelPaper are the published shares of wrong pixels, read off Becker-Ehmck et al. 2019, for the ball; nil for others.
+// PixelPaper are the published shares of wrong pixels, read off Becker-Ehmck et al. 2019, for the ball; nil for
+// others.
 func PixelPaper(environment string) []PixelPublished {
 	if environment != "ball" {
 		return nil
@@ -199,7 +209,7 @@ func PixelPaper(environment string) []PixelPublished {
 	}
 }
 
-// Table shows the shares of wrong pixels.
+// Table shows the shares of wrong pixels. The standard error is shown for the model alone.
 func (r PixelReport) Table() Table {
 	t := Table{Title: r.Environment + ", share of wrong pixels in n predicted images", Corner: "n", Decimals: 4}
 	for _, n := range PixelHorizons() {
@@ -240,7 +250,7 @@ func (r PixelReport) CurveTable() Table {
 	return t
 }
 
-// PixelMetrics is what Pixels reports, before it is measured.
+// PixelMetrics is what Pixels reports, before it is measured. It depends on the model: only some families smooth.
 func PixelMetrics(f model.Forecaster, task Task) []Metric {
 	r := PixelReport{Task: task}
 	keys := []string{"", "one_rollout"}
@@ -255,7 +265,8 @@ func PixelMetrics(f model.Forecaster, task Task) []Metric {
 	return r.Report().Metrics
 }
 
-// Report returns the figures in the form that scripts read: objects by number of images.
+// Report returns the figures in the form that scripts read: objects by number of images. Those of the model have
+// no suffix.
 func (r PixelReport) Report() Report {
 	out := Report{Protocol: "pixels", Metrics: r.Task.metrics()}
 	var keys []string

@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 )
 
+// fhnProtocol compares with the published R² of the oscillator; see FHN.
 func fhnProtocol() Protocol {
 	return Protocol{
 		Name: "fhn", Doc: "R² of predictions beyond the training part of the oscillator's trajectories, with the paper's",
@@ -30,6 +31,7 @@ func measureFHN(s Subject) (Findings, error) {
 	return findings(report, FHNDrawing{report, picture}), nil
 }
 
+// oscillator is what the protocol is asked, with the constants of the paper.
 func (s Subject) oscillator() FHNOptions {
 	o := DefaultFHNOptions()
 	o.Question, o.Seed, o.Training, o.Length = s.Question, s.Seed, s.Training, s.Length

@@ -5,6 +5,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
+// trajectoriesProtocol shows predictions and needs no number of episodes: it takes the first few.
 func trajectoriesProtocol() Protocol {
 	return Protocol{
 		Name: "trajectories", Doc: "predictions of a few episodes, with the truth", Prefixed: true, fits: vectors,
@@ -19,6 +20,7 @@ func trajectoriesProtocol() Protocol {
 	}
 }
 
+// pixelsProtocol is for environments of images; what it reports depends on whether the family smooths.
 func pixelsProtocol() Protocol {
 	return Protocol{
 		Name: "pixels", Doc: "share of wrong pixels in predicted images, with strips of images and the paper's figures",
@@ -42,6 +44,7 @@ func pixelsProtocol() Protocol {
 	}
 }
 
+// dtProtocol is for environments of vectors whose steps have a duration.
 func dtProtocol() Protocol {
 	return Protocol{
 		Name:     "dt",

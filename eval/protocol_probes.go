@@ -16,6 +16,7 @@ func probed(looked func(p envs.Probes) bool) func(string, envs.Env) bool {
 	}
 }
 
+// velocityProtocol draws a scatter where the model has a latent state.
 func velocityProtocol() Protocol {
 	return Protocol{
 		Name: "velocity", Doc: "R² of velocities read out of the latent state by a linear map", Episodes: testEpisodes,
@@ -39,6 +40,7 @@ func velocityProtocol() Protocol {
 	}
 }
 
+// contactProtocol draws nothing: F1 is a table.
 func contactProtocol() Protocol {
 	return Protocol{
 		Name: "contact", Doc: "F1 of contacts told from the switch by a tree and by logistic regression",
@@ -59,6 +61,8 @@ func contactProtocol() Protocol {
 	}
 }
 
+// switchesProtocol fits every simulated environment; it draws maps where bodies move in the plane. It has more
+// episodes than the others, as its maps have MapBins² bins.
 func switchesProtocol() Protocol {
 	return Protocol{
 		Name: "switches", Doc: "how many base systems are in use, their information about contacts and walls, and maps " +
@@ -83,6 +87,7 @@ func switchesProtocol() Protocol {
 	}
 }
 
+// latentProtocol draws planes and activation curves where the model has a latent state.
 func latentProtocol() Protocol {
 	return Protocol{
 		Name: "latent", Doc: "where velocities lie in the latent state, and how the switch follows the coordinates",

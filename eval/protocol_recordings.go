@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Recordings are the data of a run on recordings, in the units of its model, and what they were scaled by.
+// Recordings are the data of a run on recordings, in the units of its model, and what they were scaled by. They
+// are read only and may be shared.
 type Recordings struct {
 	Set   *files.Dataset
 	Split files.Split
@@ -18,6 +19,7 @@ type Recordings struct {
 // errNoRecordings is returned where the data of a run on recordings are not at hand.
 var errNoRecordings = errors.New("the recordings are missing")
 
+// recordingsProtocol is the usual one of recordings: it predicts the test part, or the part that is asked for.
 func recordingsProtocol() Protocol {
 	p := ofRecordings("")
 	p.Name, p.Usual = "recordings", []string{"files"}
@@ -36,6 +38,7 @@ func validationProtocol() Protocol {
 
 // ofRecordings is a protocol without a name. part says which part is predicted, empty: what the question asks for.
 func ofRecordings(part string) Protocol {
+	// A Subject is a value: setting its part leaves that of the caller alone.
 	asked := func(s Subject) Subject {
 		if part != "" {
 			s.Part = part
@@ -65,7 +68,8 @@ func ofRecordings(part string) Protocol {
 	}
 }
 
-// Backtest predicts held-out recordings from starts all along them.
+// Backtest predicts held-out recordings from starts all along them. Regimes of its fan are numbered as everywhere,
+// see Numbering. It returns ErrOptions where the recordings are too short, or what Fits refuses.
 func (s Subject) Backtest() (RecordedReport, error) {
 	if s.Recordings == nil {
 		return RecordedReport{}, errNoRecordings
@@ -77,7 +81,7 @@ func (s Subject) Backtest() (RecordedReport, error) {
 	return r, err
 }
 
-// Seen is how many steps of recordings are seen before a prediction.
+// Seen is how many steps of recordings are seen before a prediction. It is the prefix that Backtest uses.
 func (s Subject) Seen() (int, error) {
 	if s.Recordings == nil {
 		return 0, errNoRecordings
@@ -86,9 +90,10 @@ func (s Subject) Seen() (int, error) {
 }
 
 // recorded asks for what was held out: the test part, or the validation part if there is none or it is asked for.
-// Unless told, half a training window is seen before a prediction, or less where the recordings are short; a whole one,
-// or a season if that is longer, where recordings were divided by time, so that it is at hand before the first held-out
-// step. A model that reads more gets more.
+// Unless told, half a training window is seen before a prediction, or less where the recordings are short; a whole
+// one, or a season if that is longer, where recordings were divided by time, so that it is at hand before the
+// first held-out step. A model that reads more gets more. The recordings share the memory of the set where they
+// can.
 func (s Subject) recorded() RecordedOptions {
 	set, split := s.Recordings.Set, s.Recordings.Split
 	test := split.Test
@@ -122,7 +127,7 @@ func (s Subject) recorded() RecordedOptions {
 	return o
 }
 
-// Season is that of the training part, before transforms: 0 if none was found.
+// Season is that of the training part, before transforms: 0 if none was found. It is in steps.
 func (r *Recordings) Season() int {
 	return FindSeason(r.training(), r.Set.Spec.Observation, r.Set.Season())
 }
@@ -138,7 +143,8 @@ func (r *Recordings) Order(prefix int) int {
 	return fitAutoregression(r.training(), linear, prefix, d).lags
 }
 
-// training are the recordings of the training part, before transforms.
+// training are the recordings of the training part, before transforms. They are in the units in which predictions
+// are scored.
 func (r *Recordings) training() []Recording {
 	training := r.pieces(r.Split.Training, 0)
 	if r.Set.Transforms == nil {
@@ -147,7 +153,7 @@ func (r *Recordings) training() []Recording {
 	return r.levels(training, nil).Training
 }
 
-// seen is how many steps are seen before a prediction unless it is said.
+// seen is how many steps are seen before a prediction unless it is said, as recorded says; one at least.
 func (s Subject) seen(test []int) int {
 	longest := 0
 	for _, i := range test {

@@ -8,6 +8,7 @@ import (
 // segmentationEpisodes is the number of test episodes of the protocol segmentation.
 const segmentationEpisodes = 100
 
+// segmentationProtocol needs true regimes: an environment that switches, or recordings with labels.
 func segmentationProtocol() Protocol {
 	return Protocol{
 		Name: "segmentation", Usual: []string{"modes", "bounce", "sticky", "nascar", "lorenz"},
@@ -32,6 +33,7 @@ func segmentationProtocol() Protocol {
 			if err != nil {
 				return Findings{}, err
 			}
+			// Regimes have the numbers and colours that they have everywhere.
 			d.order = s.Numbering()
 			r := d.Segmentation(s.Forecaster)
 			found := findings(r, nil)

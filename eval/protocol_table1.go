@@ -3,6 +3,8 @@ package eval
 // testEpisodes is how many fresh episodes a published number is compared on.
 const testEpisodes = 1000
 
+// table1Protocol is the usual one of the environments of the paper's table 1, and fits all whose observations are
+// vectors.
 func table1Protocol() Protocol {
 	return Protocol{
 		Name: "table1", Doc: "squared error 1, 5 and 10 steps ahead, divided by that of predicting no change, and table " +

@@ -1,6 +1,7 @@
 package eval
 
-// PartValidation is the part of recordings that training was validated on.
+// PartValidation is the part of recordings that training was validated on. Models are chosen by it, so it is no
+// test of the chosen one.
 const PartValidation = "validation"
 
 // Question is what may be chosen of a measurement. Flags or a program fill it once, and it reaches what computes the

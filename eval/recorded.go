@@ -10,20 +10,20 @@ import (
 )
 
 // Recording is one sequence that was recorded, in the units of the model: T steps of observations and controls, row by
-// row.
+// row. Arrays are [T, n], row by row, and may share memory with the data: measurements only read them.
 type Recording struct {
 	Name                   string
 	T                      int
 	Observations, Controls []float32
 	// 1 where an observation was measured, 0 where it is missing and holds 0; nil: none is missing
 	Seen []float32
-	// Of is what the recording is called that this is a part of, and Mean and SD, of each channel, lead back to the data's
-	// own units; nil: these are they.
+	// Of is what the recording is called that this is a part of, and Mean and SD, of each channel, lead back to
+	// the data's own units; nil: these are they.
 	Of       string
 	Mean, SD []float64
 }
 
-// batch is the recording alone, for a model of such dimensions. The first control acted before it.
+// batch is the recording alone, for a model of such dimensions. The first control acted before it. The mask is shared.
 func (e Recording) batch(d model.Dims) model.Batch {
 	var b model.Batch
 	b.Resize(e.T, 1, d.NX, d.NU)
@@ -49,7 +49,8 @@ type RecordedOptions struct {
 	DT       float64  // time between two steps; 0: unknown
 	TimeUnit string   // of DT; empty: unknown
 
-	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is scored.
+	// Untransformed is what predictions are scored in, where the model sees transforms of it; nil: it sees what is
+	// scored.
 	Untransformed *Untransformed
 
 	Fits // nil: the memory is not bounded
@@ -70,8 +71,9 @@ func (o RecordedOptions) scored() (training, test []Recording) {
 	return o.Untransformed.Training, o.Untransformed.Test
 }
 
-// RecordedReport is the result of the protocol Recorded: squared error per channel, averaged over what was measured, in
-// units of the variance of the training data where they are scaled so. Element k−1 of a list belongs to horizon k.
+// RecordedReport is the result of the protocol Recorded: squared error per channel, averaged over what was
+// measured, in units of the variance of the training data where they are scaled so. Element k−1 of a list belongs
+// to horizon k. NaN stands where nothing was measured.
 type RecordedReport struct {
 	Options                    RecordedOptions
 	Horizon                    int
@@ -91,7 +93,8 @@ type RecordedReport struct {
 // Levels are the shares of the central intervals whose coverage is measured.
 var Levels = []float64{0.5, 0.8, 0.95}
 
-// Score is how good a predictor is, by horizon, averaged over channels in the units of the model.
+// Score is how good a predictor is, by horizon, averaged over channels in the units of the model. MASE has no
+// unit: the absolute error over mean |x_t − x_{t−m}| of the training recordings, m the season or 1.
 type Score struct {
 	Name            string
 	MAE, RMSE, MASE []float64
@@ -138,10 +141,11 @@ const (
 
 var recordedSums = sumCovered + len(Levels)
 
-// Recorded measures predictions of recordings that training never saw: from starts all along them the model filters the
-// steps before and predicts those after under the controls that were applied, beside persistence, the last season,
-// linear least squares and an autoregression with controls, all fitted to the training recordings. Missing observations
-// are neither shown nor scored. It returns ErrOptions where no test recording is long enough for a prediction.
+// Recorded measures predictions of recordings that training never saw: from starts all along them the model
+// filters the steps before and predicts those after under the controls that were applied, beside persistence, the
+// last season, linear least squares and an autoregression with controls, all fitted to the training recordings.
+// Missing observations are neither shown nor scored. It returns ErrOptions where no test recording is long enough
+// for a prediction. The result is the same for any number of threads.
 func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	d := f.Dims()
 	r, b, err := o.begin(d)
@@ -151,6 +155,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	starts := o.starts(r.Horizon)
 	r.Starts, r.Episodes = len(starts), episodesOf(starts)
 	width := b.width()
+	// A row of the tally is a recording, so that standard errors are over recordings: starts within one overlap.
 	sums := newTally(len(o.Test), r.Horizon*d.NX*width)
 	queries := (len(starts) + trialsPerQuery - 1) / trialsPerQuery
 	parts := make([][][]float64, queries) // by query and start
@@ -179,7 +184,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	return r, nil
 }
 
-// begin fits what predicts beside the model.
+// begin fits what predicts beside the model. It is all that Metrics needs: names of baselines, season and horizon.
 func (o RecordedOptions) begin(d model.Dims) (RecordedReport, *baselines, error) {
 	longest := 0
 	for _, e := range o.Test {
@@ -221,7 +226,8 @@ type recordedStart struct{ recording, at int }
 // fewStarts are as many as are wanted where the recordings are long enough for them.
 const fewStarts = 20
 
-// starts are all places from which so many steps can be predicted.
+// starts are all places from which so many steps can be predicted. They are in the order of recordings and time;
+// compare and episodesOf rely on that.
 func (o RecordedOptions) starts(horizon int) []recordedStart {
 	stride := o.stride(horizon)
 	var list []recordedStart
@@ -233,7 +239,8 @@ func (o RecordedOptions) starts(horizon int) []recordedStart {
 	return list
 }
 
-// stride is the number of steps from one start to the next.
+// stride is the number of steps from one start to the next. Unless it is chosen it is a horizon, or less so that
+// there are about fewStarts starts.
 func (o RecordedOptions) stride(horizon int) int {
 	if o.Stride > 0 {
 		return o.Stride
@@ -263,6 +270,8 @@ func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims
 		Horizon: horizon, Samples: o.Samples, Controls: make([]float32, horizon*n*d.NU),
 		Noise: rng.New(o.Seed, rng.Evaluation).At(0, uint32(index), noiseOfForecast),
 	}
+	// Sequences are time-major in a query: row t·n+i is step t of start i. The mask is made for all starts once
+	// one of them needs it.
 	q.Prefix.Resize(o.Prefix, n, d.NX, d.NU)
 	clear(q.Prefix.Controls)
 	for i, s := range starts {
@@ -292,7 +301,8 @@ func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims
 // seen reports whether element i of the observations was measured.
 func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
 
-// score enters the errors of all predictors from one start.
+// score enters the errors of all predictors from one start. row is [Horizon,NX,width]. A value that is missing
+// counts nowhere.
 func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction,
 	b *baselines,
 ) {
@@ -341,7 +351,7 @@ func (r *RecordedReport) score(row []float64, width int, s recordedStart, d mode
 	}
 }
 
-// fan predicts the end of the test recording that has most starts.
+// fan predicts the end of the test recording that has most starts. It is the last start of that recording.
 func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon int, d model.Dims) *Fan {
 	count, best := map[int]int{}, starts[0].recording
 	for _, s := range starts {

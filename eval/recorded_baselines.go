@@ -9,8 +9,13 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
+// Baselines predict from the same starts, under the same controls and in the same units as the model. Each has a
+// Gaussian distribution about its prediction, whose deviation is measured in the training recordings, so that
+// intervals and CRPS compare, too.
+
 // baseline predicts recordings without a model. It writes the means of all steps from at on, [H,nx], from what was
-// measured before, given as held: the recording with each missing value as it was last seen.
+// measured before, given as held: the recording with each missing value as it was last seen. x in held is in the
+// units in which predictions are scored. Values from step at on must not be read.
 type baseline interface {
 	name() string
 	predict(dst []float64, e *Recording, held []float64, at int, d model.Dims)
@@ -25,7 +30,8 @@ type baselines struct {
 	order      int
 }
 
-// fitBaselines fits all baselines for predictions of so many steps.
+// fitBaselines fits all baselines for predictions of so many steps. The first is persistence. Where nothing was
+// measured whole, the linear one predicts NaN.
 func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, error) {
 	b := &baselines{season: o.Season}
 	training, _ := o.scored()
@@ -36,6 +42,7 @@ func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, err
 	if b.season > 1 {
 		b.list = append(b.list, seasonal(b.season))
 	}
+	// One lag is always fitted, as the first of the autoregressions too.
 	linear, err := fitLagged(training, 1, d)
 	switch {
 	case errors.Is(err, errNothingWhole):
@@ -74,7 +81,9 @@ func (*baselines) held(e *Recording, nx int) []float64 {
 // mostMeasured is the largest number of starts that deviations are measured from.
 const mostMeasured = 400
 
-// measure sets the deviations of the baselines: the root of their mean squared error in the training recordings.
+// measure sets the deviations of the baselines, [Horizon·nx]: the root of their mean squared error in the training
+// recordings, where starts are evenly spread. Where nothing was measured at a horizon, it is that of the one
+// before.
 func (b *baselines) measure(o RecordedOptions, horizon int, d model.Dims) {
 	training, _ := o.scored()
 	places := 0
@@ -88,6 +97,7 @@ func (b *baselines) measure(o RecordedOptions, horizon int, d model.Dims) {
 		for i := range training {
 			e := &training[i]
 			held := b.held(e, d.NX)
+			// A prediction may reach beyond the end of the recording: what is there of it counts.
 			for at := min(o.Prefix, max(1, e.T-horizon)); at < e.T; at += stride {
 				base.predict(means, e, held, at, d)
 				for j := range min(horizon, e.T-at) * d.NX {
@@ -134,7 +144,7 @@ func (last) predict(dst []float64, _ *Recording, held []float64, at int, d model
 	}
 }
 
-// seasonal repeats the last season of so many steps.
+// seasonal repeats the last season of so many steps. Beyond one season it repeats the same one.
 type seasonal int
 
 func (seasonal) name() string { return "seasonal naive" }
@@ -170,7 +180,8 @@ func (l *lagged) predict(dst []float64, e *Recording, held []float64, at int, d 
 	}
 }
 
-// features are the observations and controls that step t is predicted from; before the first step stands the first.
+// features are the observations and controls that step t is predicted from; before the first step stands the
+// first. dst is [lags·(nx+nu)]; x are values up to step t−1 at least, measured or predicted.
 func (l *lagged) features(dst, x []float64, e *Recording, t int, d model.Dims) {
 	at := 0
 	for i := 1; i <= l.lags; i++ {
@@ -186,7 +197,9 @@ func (l *lagged) features(dst, x []float64, e *Recording, t int, d model.Dims) {
 
 var errNothingWhole = errors.New("no two steps of the training recordings were measured whole")
 
-// fitLagged fits so many lags where all that enters was measured.
+// fitLagged fits so many lags where all that enters was measured. AIC per value is Σ_c ln σ_c² + 2(p+1)/n over
+// channels, with p features and n steps; it is +∞ with fewer than three steps a feature. errNothingWhole is
+// returned where no step qualifies.
 func fitLagged(training []Recording, lags int, d model.Dims) (*lagged, error) {
 	l := &lagged{lags: lags, label: fmt.Sprintf("ARX(%d)", lags)}
 	l.in, l.out = lags*(d.NX+d.NU), d.NX
@@ -239,7 +252,8 @@ func fitLagged(training []Recording, lags int, d model.Dims) (*lagged, error) {
 // MostLags is the largest order of the autoregression.
 const MostLags = 12
 
-// fitAutoregression returns the order of least AIC, up to what is seen before a prediction.
+// fitAutoregression returns the autoregression of least AIC, of 1 to MostLags lags, up to what is seen before a
+// prediction. linear is that of one lag.
 func fitAutoregression(training []Recording, linear *lagged, prefix int, d model.Dims) *lagged {
 	best := linear
 	for p := 2; p <= min(MostLags, prefix) && p*(d.NX+d.NU) <= 256; p++ {
@@ -254,7 +268,8 @@ func fitAutoregression(training []Recording, linear *lagged, prefix int, d model
 	return best
 }
 
-// naiveScale is mean |x_t − x_{t−m}| by channel.
+// naiveScale is mean |x_t − x_{t−m}| by channel, over pairs that were both measured: the unit of MASE. NaN without
+// a pair.
 func naiveScale(training []Recording, m, nx int) []float64 {
 	sum, count := make([]float64, nx), make([]float64, nx)
 	for i := range training {
@@ -314,7 +329,8 @@ func FindSeason(training []Recording, nx, calendar int) int {
 	return cmp.Or(highestPeak(of[0]), highestPeak(of[1]))
 }
 
-// autocorrelation is that of the series at each lag up to limit, averaged over them.
+// autocorrelation is that of the series at each lag from 0 up to limit, averaged over them. Pairs with a missing
+// value do not count; a series that is constant adds 0.
 func autocorrelation(series [][]float64, limit int) []float64 {
 	correlation := make([]float64, limit+1)
 	for _, x := range series {
@@ -340,6 +356,8 @@ func autocorrelation(series [][]float64, limit int) []float64 {
 	return correlation
 }
 
+// isPeak reports whether the correlation at a lag is high enough, above that of the lag before and not below that
+// of the lag after. lag is neither the first nor the last.
 func isPeak(correlation []float64, lag int) bool {
 	v := correlation[lag]
 	return v >= seasonPeak && v > correlation[lag-1] && v >= correlation[lag+1]

@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// EachScore is how good the predictions of one recording are, averaged over horizons and channels.
+// EachScore is how good the predictions of one recording are, averaged over horizons and channels. MAE is by
+// channel, in the units of the data. It is made of the same sums as the scores of all.
 type EachScore struct {
 	Recording   string // as the files call it
 	Starts      int
@@ -18,7 +19,7 @@ type EachScore struct {
 	MAE         []float64
 }
 
-// MarshalJSON writes null for what is not finite.
+// MarshalJSON writes null for what is not finite. The order of the members is fixed.
 func (s EachScore) MarshalJSON() ([]byte, error) {
 	values := []any{
 		s.Recording, s.Starts, Number(s.MASE), Number(s.Persistence), Number(s.Coverage),
@@ -37,6 +38,7 @@ func (r *RecordedReport) each(sums *tally, starts []recordedStart, nx, width int
 	if len(test) < 2 {
 		return
 	}
+	// The training part of the same recording gives its unit of MASE.
 	own := map[string][]Recording{}
 	for _, e := range training {
 		own[e.Of] = append(own[e.Of], e)

@@ -1,10 +1,11 @@
 package eval
 
-// Fits returns an error if predictions of so many steps from so many starts with so many paths take too much memory. It
-// is asked before anything is predicted.
+// Fits returns an error if predictions of so many steps from so many starts with so many paths take too much
+// memory. It is asked before anything is predicted. bytes is an estimate of what all of it takes.
 type Fits func(starts, horizon, samples int, bytes float64) error
 
-// fits asks it for so many bytes: the errors from all starts, and the predictions of one query.
+// fits asks it for so many bytes: the sums of all starts, and the predictions of one query. Nil Fits refuse
+// nothing.
 func (o RecordedOptions) fits(horizon, nx int) error {
 	if o.Fits == nil {
 		return nil

@@ -5,13 +5,15 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// prediction is what a predictor says of a step and channel: its mean, and the distribution around it.
+// prediction is what a predictor says of a step and channel: its mean, and the distribution around it. of makes
+// the distribution when it is asked for, as that is not always the case.
 type prediction struct {
 	mean float64
 	of   func() Mixture
 }
 
-// modelPredictions are those of sequence n of a forecast.
+// modelPredictions are those of sequence n of a forecast. They read the forecast, which must stay as it is as long
+// as they are used. k counts from 0.
 func modelPredictions(a *model.Forecast, n, nx int) func(k, c int) prediction {
 	return func(k, c int) prediction {
 		at := (k*a.B+n)*nx + c
@@ -30,7 +32,10 @@ func modelPredictions(a *model.Forecast, n, nx int) func(k, c int) prediction {
 // other units than those of the model.
 const noiseDraws = 8
 
-// predictions are those of sequence n of a forecast, which begins at a start, in the units in which they are scored.
+// predictions are those of sequence n of a forecast, which begins at a start, in the units in which they are
+// scored. Transforms are undone path by path: the mean is that of the undone paths, and the distribution is that
+// of noiseDraws noisy ones for each path, as points. All of it is computed at once, Samples·(1 + noiseDraws) paths
+// a channel.
 func (o RecordedOptions) predictions(a *model.Forecast, n int, s recordedStart) func(k, c int) prediction {
 	of := modelPredictions(a, n, a.NX)
 	if o.Untransformed == nil {

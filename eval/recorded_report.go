@@ -9,12 +9,15 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// summarise makes estimates and scores of the sums.
+// summarise makes estimates and scores of the sums. sums has a row [Horizon,nx,width] for each test recording;
+// without rows all is NaN, and the names are those of the report.
 func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
+	// Predictor 0 is the model; the others are the baselines in their order, as place and scoreOf count them.
 	names := []string{"model"}
 	for _, base := range b.list {
 		names = append(names, base.name())
 	}
+	// Channels are summed first: an estimate by horizon needs no more.
 	perHorizon := newTally(sums.n, r.Horizon*width)
 	for n := range sums.n {
 		for i, v := range sums.row(n) {
@@ -51,7 +54,8 @@ func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
 	}
 }
 
-// unit is a channel's unit in the data's own; 1 where each recording has one of its own.
+// unit is a channel's unit in the data's own; 1 where each recording has one of its own. It scales errors from the
+// units of the model to those of the data.
 func (r *RecordedReport) unit(c int) float64 {
 	if _, test := r.Options.scored(); !r.Options.Each && test[0].SD != nil {
 		return test[0].SD[c]
@@ -59,7 +63,8 @@ func (r *RecordedReport) unit(c int) float64 {
 	return 1
 }
 
-// scoreOf averages the sums of a predictor over channels that were measured.
+// scoreOf averages the sums of a predictor over channels that were measured. all are sums [Horizon,nx,width];
+// predictor 0 is the model. Each channel counts the same, whatever was measured of it.
 func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale []float64) Score {
 	s := Score{Coverage: make([][]float64, len(Levels))}
 	for k := range r.Horizon {
@@ -100,7 +105,7 @@ func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale 
 	return s
 }
 
-// average is the mean of what is finite.
+// average is the mean of what is finite; NaN of nothing.
 func average(v []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, x := range v {
@@ -146,6 +151,7 @@ func (r RecordedReport) Table() Table {
 		add("  standard error", func(k int) float64 { return r.OverPersistence[k].SE })
 	}
 	o := r.Options
+	// What the notes have to say depends on the data: a season, transforms, and scales by recording.
 	season := "No season was found."
 	if r.Season > 1 {
 		season = fmt.Sprintf("Season: %d steps.", r.Season)
@@ -172,7 +178,7 @@ func (r RecordedReport) Table() Table {
 	return t
 }
 
-// ScoreTable has a row for each predictor: its scores averaged over horizons.
+// ScoreTable has a row for each predictor: its scores averaged over horizons. Coverages are in per cent.
 func (r RecordedReport) ScoreTable() Table {
 	t := Table{
 		Title: fmt.Sprintf("scores, averaged over %d horizons and all channels", r.Horizon), Corner: "predictor",
@@ -200,6 +206,7 @@ func (r RecordedReport) ScoreTable() Table {
 // column is a predictor's name as one word.
 func (s Score) column() string { return columnOf(s.Name) }
 
+// columnOf is the first word of a predictor's name in small letters, without what stands in parentheses.
 func columnOf(name string) string {
 	word, _, _ := strings.Cut(strings.ToLower(name), "(")
 	word, _, _ = strings.Cut(word, " ")
@@ -278,6 +285,7 @@ func (r RecordedReport) Report() Report {
 	for _, c := range r.Against {
 		out.Metrics = append(out.Metrics, estimated(list("mae_ratio_to_"+columnOf(c.Name), nil), c.ByHorizon...)...)
 	}
+	// Of channels the errors are in the data's own units, unless each recording has a scale of its own.
 	own := "the channel's own unit"
 	if o.Each {
 		own = "standard deviations of each recording"

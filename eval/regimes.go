@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Dwell is how long a regime lasts, once it has begun.
+// Dwell is how long a regime lasts, once it has begun. A visit is a stretch of steps of the same regime; times are
+// in steps.
 type Dwell struct {
 	Visits       int
 	Steps        int     // of all visits
@@ -18,8 +19,8 @@ type Dwell struct {
 	Longest      int
 }
 
-// Dwells are those of each of m regimes in sequences of regimes. The first and last visit of a sequence count with what
-// is seen of them.
+// Dwells are those of each of m regimes in sequences of regimes. The first and last visit of a sequence count with
+// what is seen of them. The list has m elements, in the order of the regimes.
 func Dwells(sequences [][]int, m int) []Dwell {
 	visits := make([][]float64, m)
 	for _, s := range sequences {
@@ -36,6 +37,7 @@ func Dwells(sequences [][]int, m int) []Dwell {
 	for k, lengths := range visits {
 		d := Dwell{Visits: len(lengths), Mean: math.NaN(), Median: math.NaN()}
 		if len(lengths) > 0 {
+			// Of an even number of visits the median is the mean of the two in the middle.
 			slices.Sort(lengths)
 			sum := 0.0
 			for _, v := range lengths {
@@ -50,7 +52,8 @@ func Dwells(sequences [][]int, m int) []Dwell {
 	return list
 }
 
-// Transitions counts, in sequences of m regimes, how often regime j (column) follows regime i (row).
+// Transitions counts, in sequences of m regimes, how often regime j (column) follows regime i (row). The result is
+// [m][m]; pairs across two sequences do not count.
 func Transitions(sequences [][]int, m int) [][]int {
 	counts := make([][]int, m)
 	for i := range counts {
@@ -64,7 +67,7 @@ func Transitions(sequences [][]int, m int) [][]int {
 	return counts
 }
 
-// Mode is an eigenvalue of a linear system x_t = A x_{t−1} and what it means in time.
+// Mode is an eigenvalue of a linear system x_t = A x_{t−1} and what it means in time. Times are in the unit of dt.
 type Mode struct {
 	Real, Imaginary, Modulus float64
 	// −dt/ln|λ|: the time to shrink to 1/e; negative: it grows to e times; infinite: neither
@@ -72,7 +75,9 @@ type Mode struct {
 	Period       float64 // 2π dt/|arg λ|; infinite if it does not turn
 }
 
-// Modes are the eigenvalues of A [n,n], row-major, the largest modulus first; dt is the time between two steps.
+// Modes are the eigenvalues of A [n,n], row-major, the largest modulus first; dt is the time between two steps. An
+// eigenvalue of zero has the time constant 0. Complex ones come in pairs, that of the positive imaginary part
+// first. It returns an error where the algorithm does not converge.
 func Modes(a []float64, n int, dt float64) ([]Mode, error) {
 	var e mat.Eigen
 	if !e.Factorize(mat.NewDense(n, n, slices.Clone(a)), mat.EigenNone) {

@@ -18,7 +18,8 @@ type Report struct {
 	Each     []EachScore
 }
 
-// Metric is a named value, list of values or object of values.
+// Metric is a named value, list of values or object of values. Scripts find a value by its name, which is unique
+// within a report.
 type Metric struct {
 	Name   string
 	Values []float64
@@ -28,7 +29,7 @@ type Metric struct {
 	Unit   string   // of the values; empty: they have none, as counts, ratios, R² and F1
 }
 
-// in gives metrics a unit.
+// in gives metrics a unit. It writes into the list and returns it.
 func in(unit string, list ...Metric) []Metric {
 	for i := range list {
 		list[i].Unit = unit
@@ -73,12 +74,14 @@ func integers(name string, n []int) Metric {
 	return list(name, v)
 }
 
-// object is a metric of several numbers with names of their own.
+// object is a metric of several numbers with names of their own. keys are as many as values; they are copied, so
+// that no keys make an empty object and not none.
 func object(name, axis string, keys []string, v []float64) Metric {
 	return Metric{Name: name, Values: v, Keys: append([]string{}, keys...), Axis: axis}
 }
 
-// estimated is a metric with the values of estimates, and NAME_standard_error, of the same shape, with their errors.
+// estimated is a metric with the values of estimates, and NAME_standard_error, of the same shape, with their
+// errors. The values of m are replaced; its keys and axis stay.
 func estimated(m Metric, e ...Estimate) []Metric {
 	se := m
 	m.Values, se.Values = values(e), errorsOf(e)
@@ -86,7 +89,7 @@ func estimated(m Metric, e ...Estimate) []Metric {
 	return []Metric{m, se}
 }
 
-// MarshalJSON writes the report as the type's comment says.
+// MarshalJSON writes the report as the type's comment says. by_recording is left out where there is none.
 func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Protocol string  `json:"protocol"`
@@ -107,7 +110,8 @@ func (ms metrics) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// orderedObject is a JSON object of n members, which the function lists.
+// orderedObject is a JSON object of n members, which the function lists. encoding/json sorts the keys of a map, so
+// the object is written by hand.
 func orderedObject(n int, member func(i int) (name string, value []byte, err error)) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -131,6 +135,7 @@ func orderedObject(n int, member func(i int) (name string, value []byte, err err
 	return b.Bytes(), nil
 }
 
+// json is the value of the metric: a number, a list or an object.
 func (m Metric) json() ([]byte, error) {
 	list := NumberList(m.Values)
 	if m.Keys != nil {

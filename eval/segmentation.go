@@ -14,7 +14,8 @@ const SegmentPaths = 32
 // shownSteps and shownStrips are how much of the held-out recordings is shown.
 const shownSteps, shownStrips = 300, 2
 
-// SegmentationReport is the result of the protocol Segmentation.
+// SegmentationReport is the result of the protocol Segmentation. Recordings and Steps count what is scored: steps
+// of held-out recordings that have labels. Labels are in ascending order, as the rows of Counts are.
 type SegmentationReport struct {
 	Title             string
 	Recordings, Steps int
@@ -27,7 +28,8 @@ type SegmentationReport struct {
 	Notes             []string
 }
 
-// Strip is a held-out recording with its true regimes and those that the model found.
+// Strip is a held-out recording with its true regimes and those that the model found: the beginning of its
+// labelled part, all lists of the same length.
 type Strip struct {
 	Name   string
 	First  int         // time step of the first values
@@ -36,8 +38,9 @@ type Strip struct {
 	Truth  []int       // the regime that stands for the label of each step; −1: none does
 }
 
-// Segmentation compares the regimes that a model finds in held-out recordings with their labels, beside those of an
-// autoregressive HMM with as many regimes as there are labels, which is fitted to the training recordings.
+// Segmentation compares the regimes that a model finds in held-out recordings with their labels, beside those of
+// an autoregressive HMM with as many regimes as there are labels, which is fitted to the training recordings.
+// Neither sees a label. An HMM that cannot be fitted becomes a note.
 func (d divided) Segmentation(f model.Forecaster) SegmentationReport {
 	r := d.report(f)
 	var own [][]int // of the model, by its own numbers
@@ -71,7 +74,8 @@ const (
 	bySingleLabel = "majority"
 )
 
-// report says what will be compared.
+// report says what will be compared. Scores have no values yet: with it the metrics are listed. The HMM is left
+// out where observations are images.
 func (d divided) report(f model.Forecaster) SegmentationReport {
 	truth := d.truth()
 	r := SegmentationReport{
@@ -80,6 +84,8 @@ func (d divided) report(f model.Forecaster) SegmentationReport {
 	for _, labels := range truth {
 		r.Steps += len(labels)
 	}
+	// The rows come in the order in which they are shown: the model, the same with regimes merged, the HMM, the
+	// single label.
 	if divides(f) {
 		r.Rows = append(r.Rows, SegmentationScore{Name: "model", Regimes: f.Dims().Regimes()})
 		if mergeable(f) {
@@ -131,8 +137,8 @@ func mergeable(f model.Forecaster) bool {
 	return systematic && filters && f.Dims().Bodies < 2
 }
 
-// merged are the regimes that a model found, where those that predict alike on these steps have the number of the first
-// of them.
+// merged are the regimes that a model found, where those that predict alike on these steps have the number of the
+// first of them. It must be asked about a model that is mergeable.
 func (d divided) merged(f model.Forecaster, found [][]int) [][]int {
 	systems := f.(model.Systematic).Systems()
 	// Held-out recordings are at hand: no batch is an error.
@@ -155,6 +161,7 @@ func (d divided) truth() [][]int { return labelsOf(d.test) }
 // labels are all that there are, in training too.
 func (d divided) labels() []int { return different(append(d.truth(), labelsOf(d.training)...)) }
 
+// labelsOf are the labels of recordings, [recording][step].
 func labelsOf(list []labelled) [][]int {
 	var all [][]int
 	for _, e := range list {
@@ -163,7 +170,8 @@ func labelsOf(list []labelled) [][]int {
 	return all
 }
 
-// divide is the most likely regime of each labelled step of the held-out recordings.
+// divide is the most likely regime of each labelled step of the held-out recordings. [recording][labelled step];
+// recordings are divided at a time, each with noise of its own.
 func (d divided) divide(f model.Forecaster) [][]int {
 	found := make([][]int, len(d.test))
 	forEach(f, d.threads, len(d.test), func(f model.Forecaster, i int) {
@@ -175,7 +183,8 @@ func (d divided) divide(f model.Forecaster) [][]int {
 }
 
 // likeliest is the most likely regime of each step of a recording, by a model that divides time, averaged over so many
-// paths of the posterior; of several bodies that of the first.
+// paths of the posterior; of several bodies that of the first. The list has a regime for each of the T steps, by
+// the numbers of the family; of equal ones it is the first.
 func likeliest(f model.Forecaster, e Recording, paths int, noise rng.Stream) []int {
 	b := e.batch(f.Dims())
 	var answer model.Segmentation
@@ -192,7 +201,8 @@ func likeliest(f model.Forecaster, e Recording, paths int, noise rng.Stream) []i
 	return list
 }
 
-// show keeps the beginnings of the first held-out recordings, with what the model found there.
+// show keeps the beginnings of the first held-out recordings, with what the model found there. True regimes are
+// drawn as the found ones that stand for their labels.
 func (r *SegmentationReport) show(d divided, s SegmentationScore, found [][]int) {
 	stands := map[int]int{}
 	for i, label := range r.Labels {
@@ -208,7 +218,7 @@ func (r *SegmentationReport) show(d divided, s SegmentationScore, found [][]int)
 	}
 }
 
-// different are the values of sequences, in ascending order.
+// different are the values of sequences, in ascending order. Each value is there once.
 func different(sequences [][]int) []int {
 	values := slices.Concat(sequences...)
 	slices.Sort(values)

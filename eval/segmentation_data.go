@@ -10,10 +10,14 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
+// What the protocol segmentation compares comes from an environment that switches or from recordings with labels.
+// Both become lists of labelled recordings in the units of the model, and nothing behind this file knows which
+// they were.
+
 // ErrUnlabelled is returned where regimes are to be compared with labels that there are none of.
 var ErrUnlabelled = errors.New("no true regimes are known")
 
-// labelled is a recording with its true regimes.
+// labelled is a recording with its true regimes. Without labels it is seen whole, and nothing of it is scored.
 type labelled struct {
 	Recording
 	labels []int // of its last steps; those before are seen, and not scored
@@ -37,7 +41,8 @@ type divided struct {
 	unit   string   // of dt; empty: unknown
 }
 
-// divided gathers what the protocol compares.
+// divided gathers what the protocol compares. ErrUnlabelled is returned where no labels are known, and ErrOptions
+// or ErrDims as by the protocols of environments.
 func (s Subject) divided() (divided, error) {
 	d := divided{seed: s.Seed, threads: s.Threads}
 	if s.Recordings != nil {
@@ -51,6 +56,7 @@ func (s Subject) divided() (divided, error) {
 	if err := task.validate(s.Forecaster.Dims(), env.Spec()); err != nil {
 		return d, err
 	}
+	// The whole of a test episode is seen and scored: every step has a label.
 	test := task.test(env, task.Length)
 	d.test, d.training = test.labelled("test episode", env), s.trainingPart(markovSteps)
 	spec := env.Spec()
@@ -68,7 +74,8 @@ func (s Subject) divided() (divided, error) {
 	return d, nil
 }
 
-// trainingPart are the first training recordings, of about so many steps, with the labels that there are.
+// trainingPart are the first training recordings, of about so many steps, with the labels that there are. Of
+// simulated data they are the first training episodes, made again; the last of own recordings is cut.
 func (s Subject) trainingPart(steps int) []labelled {
 	if s.Recordings == nil {
 		n := min(s.Training, (steps+s.Length-1)/s.Length)
@@ -98,7 +105,8 @@ func (l labelled) first(steps int) labelled {
 	return l
 }
 
-// labelled are trials as recordings with their regimes, if the environment knows them.
+// labelled are trials as recordings with their regimes, if the environment knows them. The arrays share the memory
+// of the trials.
 func (d *trials) labelled(name string, env envs.Env) []labelled {
 	switching, ok := env.(envs.Switching)
 	var list []labelled
@@ -118,7 +126,8 @@ func (d *trials) labelled(name string, env envs.Env) []labelled {
 }
 
 // recordedDivision gathers the recordings of a run on own data: the test part, or the validation part if there is none
-// or it is asked for. A window of steps before is seen where a split by time cut them off.
+// or it is asked for. A window of steps before is seen where a split by time cut them off. It returns
+// ErrUnlabelled if any of the held-out recordings has no labels.
 func (s Subject) recordedDivision(d divided) (divided, error) {
 	set, split := s.Recordings.Set, s.Recordings.Split
 	test := split.Test
@@ -142,7 +151,8 @@ func (s Subject) recordedDivision(d divided) (divided, error) {
 	return d, nil
 }
 
-// labelledPieces are pieces of episodes with the labels of those.
+// labelledPieces are pieces of episodes with the labels of those. ErrUnlabelled comes with the list, for callers
+// that need no labels.
 func labelledPieces(list []piece, episodes []int, set *files.Dataset) ([]labelled, error) {
 	var all []labelled
 	var err error
@@ -159,7 +169,7 @@ func labelledPieces(list []piece, episodes []int, set *files.Dataset) ([]labelle
 	return all, err
 }
 
-// values are observations in the units of the data, before transforms.
+// values are observations in the units of the data, before transforms. It is [end−first][nx].
 func (p piece) values(first, end, nx int) [][]float64 {
 	var list [][]float64
 	for t := first; t < end; t++ {

@@ -11,7 +11,8 @@ import (
 // markovSteps is about how many steps of the training recordings the autoregressive HMM is fitted to.
 const markovSteps = 50_000
 
-// markov is an autoregressive HMM of one lag, fitted to the training recordings by EM from several starts.
+// markov is an autoregressive HMM of one lag, fitted to the training recordings by EM from several starts. It
+// never sees a label; regimes is their number.
 func (d divided) markov(regimes int, dims model.Dims) (model.Forecaster, error) {
 	settings := arhmm.DefaultSettings()
 	settings.Switches = regimes

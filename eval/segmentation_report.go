@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// ScoreTable shows how each division agrees with the labels.
+// ScoreTable shows how each division agrees with the labels. A row for regimes that predict alike is there if
+// there are any.
 func (r SegmentationReport) ScoreTable() Table {
 	t := Table{Title: r.Title + ", regimes against labels", Corner: "", Decimals: 3}
 	for _, name := range scoreNames {
@@ -32,7 +33,8 @@ func (r SegmentationReport) ScoreTable() Table {
 	return t
 }
 
-// Table shows, for each label, its regime and its recall.
+// Table shows, for each label, its regime and its recall. Regimes are counted from 1; a dash stands for a label
+// that no regime is left for.
 func (r SegmentationReport) Table() Table {
 	t := Table{
 		Title: "by true regime", Corner: "label", Columns: []string{"share"}, Decimals: 3,
@@ -42,6 +44,7 @@ func (r SegmentationReport) Table() Table {
 		t.Columns = append(t.Columns, "regime", "recall", "± SE")
 		t.Notes = s.notes()
 	}
+	// A column is there only if its division is.
 	hmm, compared := r.row(byMarkov)
 	if compared {
 		t.Columns = append(t.Columns, "recall of the HMM")
@@ -63,12 +66,13 @@ func (r SegmentationReport) Table() Table {
 	return t
 }
 
-// share is that of a label among the steps.
+// share is that of a label among the steps. The division into a single regime counts the steps of each label.
 func (r SegmentationReport) share(label int) float64 {
 	single, _ := r.row(bySingleLabel)
 	return float64(single.Counts[label][0]) / float64(r.Steps)
 }
 
+// row is the score of the division with this key; false if there is none.
 func (r SegmentationReport) row(key string) (SegmentationScore, bool) {
 	for _, s := range r.Rows {
 		if s.Key == key {

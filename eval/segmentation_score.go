@@ -18,7 +18,10 @@ type SegmentationScore struct {
 	Match              []int      // the regime of each label, from 0; −1: none is left
 }
 
-// agree compares regimes with labels of the same steps. All is unknown without sequences.
+// agree compares regimes with labels of the same steps. All is unknown without sequences. labels are those of all
+// recordings, in ascending order; truth[i][t] and found[i][t] belong to the same step of recording i. The match is
+// that of all steps together; for the standard errors each statistic, with its own match, is computed without one
+// recording after another.
 func (s *SegmentationScore) agree(labels []int, truth, found [][]int) {
 	n, m := len(labels), s.Regimes
 	sums := newTally(len(found), n*m+2) // steps by label and regime, boundaries that agree, boundaries of both
@@ -52,7 +55,7 @@ func (s *SegmentationScore) agree(labels []int, truth, found [][]int) {
 	s.Match = BestMatch(s.Counts)
 }
 
-// contingency is the table of counts that begins a row of sums.
+// contingency is the table of counts that begins a row of sums. Counts are whole in float64 and convert exactly.
 func contingency(sums []float64, rows, columns int) [][]int {
 	counts := make([][]int, rows)
 	for i := range counts {

@@ -10,33 +10,36 @@ import (
 // MapBins is the number of bins of a map, per side, over the square [−1, 1]².
 const MapBins = 64
 
-// SwitchMap is where in the plane a body was, and the mean mixing weights there.
+// SwitchMap is where in the plane a body was, and the mean mixing weights there. It covers the square [−1, 1]²,
+// bins of equal size.
 type SwitchMap struct {
 	Body  int       // from 0
 	Count []int     // [MapBins·MapBins] steps in each bin, rows of y from −1 on
 	Mean  []float64 // [MapBins·MapBins,M] mean weights; NaN in an empty bin
 }
 
-// SwitchReport is the result of the protocol Switches.
+// SwitchReport is the result of the protocol Switches. Lists by contact are in the order of Contacts, lists by
+// system in that of the model.
 type SwitchReport struct {
 	Task        Task
 	Environment string
-	M           int
+	// Mixing weights of the model; 0 where there is nothing to look at.
+	M int
 	// Perplexity is exp of the entropy of the mean weights: how many base systems are in use, 1 to M.
 	Perplexity Estimate
 	Share      []Estimate // mean weight of each base system, of a sum of 1
 	Contacts   []string
-	// Information about each of the contacts, over the entropy of the contact, 0 to 1: what the weights of a step hold,
-	// at least, by a tree that tells the contact's probability from them; and what is known of a step by which system
-	// acts, drawn by its weight.
+	// Information about each of the contacts, over the entropy of the contact, 0 to 1: what the weights of a step
+	// hold, at least, by a tree that tells the contact's probability from them; and what is known of a step by
+	// which system acts, drawn by its weight.
 	Information, InformationOfSystem []Estimate
 	Walls                            *WallRatios // nil: the environment has no walls in the plane
 	Maps                             []SwitchMap // one for each body; none where nothing moves in the plane
 	Notes                            []string
 }
 
-// WallRatios are correlation ratios η of a base system's weight with a body being near a wall: the root of the share of
-// the weight's variance that lies between the two groups of steps.
+// WallRatios are correlation ratios η of a base system's weight with a body being near a wall: the root of the
+// share of the weight's variance that lies between the two groups of steps.
 type WallRatios struct {
 	Reach                float64      // within how much of a wall's face a centre counts as near: radius and mean step
 	Vertical, Horizontal [][]Estimate // [body][system]
@@ -64,14 +67,14 @@ func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error)
 	return r, nil
 }
 
-// SwitchMetrics is what Switches reports, before it is measured.
+// SwitchMetrics is what Switches reports, before it is measured. The values mean nothing.
 func SwitchMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 	r := SwitchReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M}
 	r.look(env, &trials{}, unfiltered(f))
 	return r.Report().Metrics
 }
 
-// look enters what a model infers about trials.
+// look enters what a model infers about trials. A model with fewer than two weights gets a note alone.
 func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
 	if hidden == nil || hidden.M < 2 {
 		r.M = 0
@@ -81,6 +84,7 @@ func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
 	probes := probesOf(env)
 	weights := shares(hidden.sample, hidden.M)
 	labels := r.use(weights, test, env.Spec(), probes.Contacts)
+	// The weights themselves, not their shares: a tree may use what a sum of 1 would hide.
 	for _, y := range labels {
 		r.Information = append(r.Information, informationBound(hidden.sample, y, hidden.M, test.N, test.T))
 	}
@@ -92,7 +96,8 @@ func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
 	}
 }
 
-// shares scales the weights of each step to a sum of 1, as those of sigmoids have not.
+// shares scales the weights of each step to a sum of 1, as those of sigmoids have not; steps without weight, as
+// the first of a trial, stay zero. w is [steps,m] and stays as it is.
 func shares(w []float64, m int) []float64 {
 	scaled := make([]float64, len(w))
 	for i := 0; i < len(w); i += m {
@@ -130,6 +135,7 @@ func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contact
 			}
 		}
 	}
+	// Behind the weights at each contact stand those at all steps.
 	all := len(r.Contacts) * m
 	r.Perplexity = sums.estimate(func(s []float64) float64 { return InUse(s[all:]) })
 	for i := range m {
@@ -150,7 +156,8 @@ const (
 
 // informationBound is 1 − H(c | tree) / H(c), with the cross-entropy H(c | tree) of a tree that is fitted on four
 // fifths of the trials and scored on the others: a lower bound on I(weights; contact) / H(contact) (Barber and Agakov
-// 2003), 0 at least.
+// 2003), 0 at least. Probabilities are kept leastProbability away from 0 and 1, so that one surprise does not
+// outweigh all else. It is NaN with fewer than contactHoldout trials, or where all scored steps are the same.
 func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	fitted := trials - trials/contactHoldout
 	if fitted == trials {
@@ -182,7 +189,7 @@ func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	})
 }
 
-// entropy of weights that need not sum to 1, in nats.
+// entropy of weights that need not sum to 1, in nats. It is 0 of nothing.
 func entropy(w []float64) float64 {
 	h, all := 0.0, sum(w)
 	for _, v := range w {
@@ -194,7 +201,7 @@ func entropy(w []float64) float64 {
 }
 
 // information is I(system; contact) / H(contact), from the weight of each system at steps with the contact and at all
-// steps.
+// steps. It is NaN where the contact never or always holds.
 func information(with, all []float64) float64 {
 	steps := sum(all)
 	contact := entropy([]float64{sum(with), steps - sum(with)})
@@ -210,6 +217,8 @@ func information(with, all []float64) float64 {
 	return 1 - left/contact
 }
 
+// switchMap averages the weights of each system over the steps in each bin. at are the columns of x and y of the
+// body; a body outside the square counts in the outer bins.
 func switchMap(body int, at [2]int, d *trials, weights []float64, m int) SwitchMap {
 	s := SwitchMap{Body: body, Count: make([]int, MapBins*MapBins), Mean: make([]float64, MapBins*MapBins*m)}
 	for n := range d.N {
@@ -233,7 +242,7 @@ func switchMap(body int, at [2]int, d *trials, weights []float64, m int) SwitchM
 // binOf is the bin of a coordinate in [−1, 1].
 func binOf(x float32) int { return min(max(int((float64(x)+1)/2*MapBins), 0), MapBins-1) }
 
-// meanStep is how far bodies move in a step, on average.
+// meanStep is how far bodies move in a step, on average. bodies are their columns of x and y.
 func meanStep(bodies [][2]int, d *trials) float64 {
 	sum := 0.0
 	for n := range d.N {
@@ -248,9 +257,11 @@ func meanStep(bodies [][2]int, d *trials) float64 {
 }
 
 // wallRatios enters, for each body, kind of wall and system, the steps near a wall, the weight there, and the weight
-// and its square at all steps; the first element counts steps.
+// and its square at all steps; the first element counts steps. Vertical is kind 0, horizontal kind 1.
 func wallRatios(env walled, bodies [][2]int, d *trials, weights []float64, m int) *WallRatios {
 	r := &WallRatios{Reach: env.Radius() + meanStep(bodies, d)}
+	// The first place of a body and a kind of wall in a row: the steps near it, then the weight of each system
+	// there.
 	near := func(body, kind int) int { return 1 + 2*m + (2*body+kind)*(1+m) }
 	sums := newTally(d.N, near(len(bodies), 0))
 	for n := range d.N {
@@ -294,6 +305,10 @@ func wallRatios(env walled, bodies [][2]int, d *trials, weights []float64, m int
 
 // correlationRatio is η of a weight with membership in a group: n steps with sums of the weight and its square, of
 // which some are in the group, with their sum.
+//
+//	η² = (n_in (w̄_in − w̄)² + n_out (w̄_out − w̄)²) / (n · var w)
+//
+// It is 0 where the group is empty or everything, or the weight is constant up to rounding.
 func correlationRatio(n, sum, squares, inside, sumInside float64) float64 {
 	variance := squares/n - (sum/n)*(sum/n)
 	if inside == 0 || inside == n || variance <= 1e-12*squares/n {
@@ -303,6 +318,8 @@ func correlationRatio(n, sum, squares, inside, sumInside float64) float64 {
 	return math.Sqrt((inside*a*a + (n-inside)*b*b) / n / variance)
 }
 
+// largest is the greatest estimate of a table, the first of equal ones. A NaN is never the greatest; without any
+// it is −1.
 func largest(ratios [][]Estimate) Estimate {
 	best := Estimate{Value: -1}
 	for _, row := range ratios {

@@ -30,7 +30,7 @@ func (r SwitchReport) Table() Table {
 	return t
 }
 
-// CurveTable holds the measures of every base system.
+// CurveTable holds the measures of every base system. Systems and bodies are counted from 1.
 func (r SwitchReport) CurveTable() Table {
 	t := Table{Corner: "system", Decimals: 6}
 	t.estimates("share", r.Share)
@@ -43,12 +43,14 @@ func (r SwitchReport) CurveTable() Table {
 	return t
 }
 
-// MapTable holds every bin of the maps that anybody was in.
+// MapTable holds every bin of the maps that anybody was in. x and y are the middle of the bin, weights have four
+// decimals.
 func (r SwitchReport) MapTable() Table {
 	t := Table{Corner: "bin", Columns: []string{"body", "x", "y", "steps"}, Decimals: 4}
 	for i := range r.M {
 		t.Columns = append(t.Columns, "weight_"+strconv.Itoa(i+1))
 	}
+	// The middle of a bin in [−1, 1].
 	middle := func(bin int) float64 { return (float64(bin)+0.5)*2/MapBins - 1 }
 	for _, m := range r.Maps {
 		for bin, n := range m.Count {
@@ -68,7 +70,8 @@ func (r SwitchReport) MapTable() Table {
 	return t
 }
 
-// Report returns the figures in the form that scripts read.
+// Report returns the figures in the form that scripts read. A model without a switch has the first two counts
+// alone.
 func (r SwitchReport) Report() Report {
 	out := Report{Protocol: "switches", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.M)}}
 	if r.M == 0 {

@@ -26,13 +26,15 @@ type Table struct {
 	Notes    []string   // lines below the table
 }
 
-// Row is one line of a table. A NaN is a missing value. A Row without values is a rule that separates groups of rows.
+// Row is one line of a table. A NaN is a missing value, which text shows as a dash and CSV as nothing. A Row
+// without values is a rule that separates groups of rows.
 type Row struct {
 	Name   string
 	Values []float64
 }
 
-// column adds a column. The rows of a table that has none are numbered from 1, as horizons are.
+// column adds a column. The rows of a table that has none are numbered from 1, as horizons are. There are at least
+// as many values as rows; more are left out.
 func (t *Table) column(name string, values []float64) {
 	if t.Rows == nil {
 		for i := range values {
@@ -51,7 +53,7 @@ func (t *Table) estimates(name string, e []Estimate) {
 	t.column(name+"_se", errorsOf(e))
 }
 
-// pick adds a row with the values of a curve at some horizons, NaN beyond its last.
+// pick adds a row with the values of a curve at some horizons, NaN beyond its last. Horizons count from 1.
 func (t *Table) pick(name string, curve []float64, horizons []int) {
 	row := Row{Name: name}
 	for _, k := range horizons {
@@ -73,7 +75,8 @@ func (t Table) marks(i int) []string {
 	return list
 }
 
-// WriteText prints the table in aligned columns with fixed decimals, missing values as a dash.
+// WriteText prints the table in aligned columns with fixed decimals, missing values as a dash. An error is that of
+// w.
 func (t Table) WriteText(w io.Writer) error {
 	if t.Title != "" {
 		if _, err := fmt.Fprintln(w, t.Title); err != nil {
@@ -103,6 +106,8 @@ func (t Table) WriteText(w io.Writer) error {
 	return nil
 }
 
+// cell prints a value of a column: without decimals in the columns of Whole, with Digits significant digits if
+// they are set (nine decimals at most), else with Decimals.
 func (t Table) cell(column int, v float64) string {
 	if math.IsNaN(v) {
 		return "–"
@@ -119,7 +124,7 @@ func (t Table) cell(column int, v float64) string {
 }
 
 // WriteCSV writes a header and one line per row, numbers in the shortest form that reads back to
-// the same value and missing values empty. Title, notes and rules are left out.
+// the same value and missing values empty. Title, notes and rules are left out. An error is that of w, wrapped.
 func (t Table) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	out.Write(slices.Concat([]string{t.Corner}, t.Marks, t.Columns)) // csv keeps the first error for Error

@@ -14,8 +14,8 @@ const Table1Horizon = 10
 // Table1Horizons are the horizons of the published figures.
 func Table1Horizons() []int { return []int{1, 5, 10} }
 
-// Table1Row is the squared error of one predictor, summed over the dimensions of an observation, at horizon k = 1, 2, …
-// (element k−1), under the aggregations in use: the published table does not say which one is its.
+// Table1Row is the squared error of one predictor, summed over the dimensions of an observation, at horizon k = 1,
+// 2, … (element k−1), under the aggregations in use: the published table does not say which one is its.
 type Table1Row struct {
 	Name, Key string
 	Point     []Estimate // e_k
@@ -28,7 +28,7 @@ type Table1Row struct {
 	RatioFirst []Estimate
 }
 
-// Table1Report is the result of the protocol Table1.
+// Table1Report is the result of the protocol Table1. Lists have an element for each horizon k = 1 … Table1Horizon.
 type Table1Report struct {
 	Task        Task
 	Environment string
@@ -52,7 +52,8 @@ const (
 
 // Table1 measures the prediction of a simulated environment as table 1 of Becker-Ehmck et al. 2019 does: the model
 // filters the first steps of test episodes and predicts ten that follow, under the controls that were applied. It
-// returns ErrOptions or ErrDims, joined, before anything is computed.
+// returns ErrOptions or ErrDims, joined, before anything is computed. The baseline of least squares is fitted on
+// training episodes of the same length.
 func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 	spec := env.Spec()
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -64,6 +65,7 @@ func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 		return Table1Report{}, fmt.Errorf("fit the linear baseline: %w", err)
 	}
 	test := task.test(env, task.Prefix+K)
+	// Behind the squares of the predictors stands the variance that the model predicts, K of each.
 	squares := newTally(test.N, 1+(predictors+1)*K)
 	for n := range test.N {
 		baselineSquares(squares.row(n), &test, n, task.Prefix, linear)
@@ -84,10 +86,12 @@ func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 }
 
 // place is where the squares of a predictor at horizon k are in the row of an episode; the first element counts
-// episodes.
+// episodes. The variance that the model predicts has the place of predictor number predictors.
 func place(predictor, k int) int { return predictor*Table1Horizon + k }
 
-// baselineSquares enters the squared errors of the predictors without a model, after the prefix of trial n.
+// baselineSquares enters the squared errors of the predictors without a model, after the prefix of trial n. Static
+// predicts the last observation of the prefix, first the first of the episode; at horizon k that one is scored at
+// step k.
 func baselineSquares(row []float64, d *trials, n, prefix int, linear linearAhead) {
 	row[0] = 1
 	start, next := prefix-1, make([]float64, d.NX)
@@ -101,8 +105,11 @@ func baselineSquares(row []float64, d *trials, n, prefix int, linear linearAhead
 	}
 }
 
-// modelSquares enters the squared errors of the model for sequence i of a chunk, and the variance that it predicts:
-// that of its rollouts, S of which make a mean, and that of the decoder, estimated along the first.
+// modelSquares enters the squared errors of the model for sequence i of a chunk, and the variance that it
+// predicts: that of its rollouts, S of which make a mean, and that of the decoder, estimated along the first. The
+// mean of S rollouts misses a further one by (1 + 1/S) times their variance:
+//
+//	spread/(S−1) · (1 + 1/S) + |draw − path|²
 func modelSquares(row []float64, d *trials, c chunk, i int, a *model.Forecast) {
 	for k := 1; k <= Table1Horizon; k++ {
 		target := d.at(c.first+i, c.start+k)
@@ -120,6 +127,7 @@ func modelSquares(row []float64, d *trials, c chunk, i int, a *model.Forecast) {
 	}
 }
 
+// squaredDistance is Σ (x − y)² over dimensions.
 func squaredDistance(x []float32, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -129,6 +137,7 @@ func squaredDistance(x []float32, y []float64) float64 {
 	return sum
 }
 
+// table1Report makes the estimates of the squares. Of a tally without episodes all is NaN.
 func table1Report(task Task, environment string, squares *tally) Table1Report {
 	r := Table1Report{Task: task, Environment: environment}
 	upTo := func(sums []float64, predictor, k int) float64 {

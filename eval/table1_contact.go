@@ -7,7 +7,9 @@ import (
 )
 
 // Table1Contact says how much of the model's error belongs to bodies that meet something between the prefix and
-// horizon k = 1, 2, … (element k−1), for environments whose bodies move in the plane and have a label each.
+// horizon k = 1, 2, … (element k−1), for environments whose bodies move in the plane and have a label each. A body
+// has met something at horizon k if its label was 1 at any step from the first predicted one to step k: once it
+// has, it stays so.
 type Table1Contact struct {
 	Share      []Estimate // of bodies that met something
 	ErrorShare []Estimate // of the squared error, on them
@@ -25,7 +27,8 @@ const (
 	contactWidth
 )
 
-// contactSquares are the sums of which a Table1Contact is made.
+// contactSquares are the sums of which a Table1Contact is made. A row has contactWidth places for each horizon. A
+// nil one enters nothing and estimates nil.
 type contactSquares struct {
 	bodies [][2]int
 	labels []int // of each body
@@ -47,6 +50,7 @@ func (s *contactSquares) enter(d *trials, c chunk, i int, a *model.Forecast) {
 	}
 	n := c.first + i
 	for b, columns := range s.bodies {
+		// A body that has met something stays met, so that its error after the contact is counted as one with it.
 		met := false
 		for k := 1; k <= Table1Horizon; k++ {
 			row := s.sums.row(n)[(k-1)*contactWidth:]
@@ -70,6 +74,7 @@ func (s *contactSquares) enter(d *trials, c chunk, i int, a *model.Forecast) {
 	}
 }
 
+// estimate makes the shares and ratios at each horizon; NaN where there is nothing to divide by.
 func (s *contactSquares) estimate() *Table1Contact {
 	if s == nil {
 		return nil

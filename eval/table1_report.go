@@ -50,7 +50,7 @@ func (p Table1Published) ratios(static Table1Published) []float64 {
 	return r
 }
 
-// Table1Ratios are the published errors over the published errors of Static.
+// Table1Ratios are the published errors over the published errors of Static. Static itself is 1.
 func Table1Ratios(environment string) []Table1Published {
 	paper := Table1Paper(environment)
 	var list []Table1Published
@@ -72,6 +72,7 @@ func at[T any](list []T) []T {
 // Table shows the errors and their ratios to Static.
 func (r Table1Report) Table() Table {
 	t := Table{Title: r.Environment + ", squared error of predictions k steps ahead", Corner: "k", Digits: 3}
+	// Three groups of columns: the errors, their ratios to Static, and the ratios of the sums up to k.
 	for _, group := range []string{"", "/Static ", "Σ/Static "} {
 		for _, k := range Table1Horizons() {
 			t.Columns = append(t.Columns, group+strconv.Itoa(k))
@@ -84,6 +85,7 @@ func (r Table1Report) Table() Table {
 		}
 		t.Rows = append(t.Rows, Row{name, v})
 	}
+	// Only the model has a row of standard errors.
 	for i, p := range r.Rows {
 		point, ratio, cumulative := at(p.Point), at(p.Ratio), at(p.RatioCumulative)
 		row(p.Name, values(point), values(ratio), values(cumulative))
@@ -91,6 +93,7 @@ func (r Table1Report) Table() Table {
 			row("  standard error", errorsOf(point), errorsOf(ratio), errorsOf(cumulative))
 		}
 	}
+	// The calibration stands under the first group: it has no ratio to Static.
 	row("error / predicted variance", values(at(r.Calibration)), missing(3), missing(3))
 	met := func(what string, c *Table1Contact) {
 		if c != nil {
@@ -120,6 +123,7 @@ func (r Table1Report) Table() Table {
 	return t
 }
 
+// missing are n values that are not there: NaN.
 func missing(n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -128,7 +132,7 @@ func missing(n int) []float64 {
 	return v
 }
 
-// table1Columns are the aggregations of a row, by the names that scripts read.
+// aggregations are the aggregations of a row over horizons, by the names that scripts read, each [Table1Horizon].
 func (p Table1Row) aggregations() []struct {
 	name  string
 	value []Estimate
@@ -161,6 +165,7 @@ func (r Table1Report) CurveTable() Table {
 	return t
 }
 
+// suffixed is NAME_SUFFIX, or the name alone without a suffix.
 func suffixed(name, suffix string) string {
 	if suffix == "" {
 		return name
@@ -168,7 +173,7 @@ func suffixed(name, suffix string) string {
 	return name + "_" + suffix
 }
 
-// Table1Metrics is what Table1 reports, before it is measured.
+// Table1Metrics is what Table1 reports, before it is measured. The values are NaN.
 func Table1Metrics(env envs.Env, task Task) []Metric {
 	r := table1Report(task, env.Spec().Name, newTally(0, 1+(predictors+1)*Table1Horizon))
 	p := probesOf(env)
@@ -194,6 +199,7 @@ func (r Table1Report) Report() Report {
 	for _, p := range r.Rows {
 		for _, a := range p.aggregations() {
 			add(suffixed(a.name, p.Key), values(at(a.value)))
+			// The error of the first aggregation has the plain name, the others carry theirs.
 			standard := "standard_error"
 			if a.name != "error" {
 				standard = fmt.Sprintf("%s_%s", a.name, standard)

@@ -22,6 +22,8 @@ type Task struct {
 // DefaultPrefix is how many steps the protocols of the paper filter before they predict.
 const DefaultPrefix = 4
 
+// validate returns ErrOptions for each number that is too small, joined with ErrDims if the model does not fit; it
+// may leave the controls out.
 func (t Task) validate(d model.Dims, s envs.Spec) error {
 	return errors.Join(atLeast(
 		least{"Training", t.Training, 1}, least{"Length", t.Length, 4}, least{"Episodes", t.Episodes, 1},
@@ -55,7 +57,8 @@ func fits(d model.Dims, s envs.Spec, uncontrolled bool) error {
 		s.Control)
 }
 
-// test simulates the first steps of the test episodes.
+// test simulates the first steps of the test episodes. They are the same for every protocol and every model with
+// this seed.
 func (t Task) test(env envs.Env, steps int) trials {
 	return simulateTrials(env, rng.New(t.Seed, rng.Episode), firstFresh, t.Episodes, steps)
 }
@@ -84,7 +87,7 @@ func (t Task) plan(horizon int) forecastPlan {
 }
 
 // forecasts forecasts every trial after the prefix and hands each answer out with the trials that it is about. Calls
-// are concurrent; each is about trials of its own.
+// are concurrent; each is about trials of its own. Each call has an answer of its own, which it may keep.
 func (t Task) forecasts(f model.Forecaster, d trials, horizon int, use func(c chunk, answer *model.Forecast)) {
 	plan := t.plan(horizon)
 	work := chunks(d.N, plan.from, plan.to)
@@ -97,6 +100,7 @@ func (t Task) note() string {
 		t.Episodes, t.Prefix, t.Samples)
 }
 
+// metrics are the counts that a report of the task begins with.
 func (t Task) metrics() []Metric {
 	return []Metric{count("episodes", t.Episodes), count("prefix", t.Prefix), count("samples", t.Samples)}
 }

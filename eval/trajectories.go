@@ -15,7 +15,7 @@ const (
 	longestTrajectories = 60
 )
 
-// Trajectory is one test episode as it was and as it is predicted.
+// Trajectory is one test episode as it was and as it is predicted. Values are in the units of an observation.
 type Trajectory struct {
 	Episode int           // index among the test episodes
 	Truth   [][]float64   // [Prefix+Horizon][channel]
@@ -23,7 +23,7 @@ type Trajectory struct {
 	Paths   [][][]float64 // [Samples][Horizon][channel]
 }
 
-// TrajectoryReport is the result of the protocol Trajectories.
+// TrajectoryReport is the result of the protocol Trajectories. Bodies and DT say how to draw it.
 type TrajectoryReport struct {
 	Task        Task
 	Environment string
@@ -33,9 +33,9 @@ type TrajectoryReport struct {
 	Shown       []Trajectory
 }
 
-// Trajectories predicts the first few test episodes from their prefix to the length of a training episode, to be looked
-// at beside the truth. The episodes are not chosen. It returns ErrOptions or ErrDims, joined, before anything is
-// computed.
+// Trajectories predicts the first few test episodes from their prefix to the length of a training episode, to be
+// looked at beside the truth. The episodes are not chosen. It returns ErrOptions or ErrDims, joined, before
+// anything is computed.
 func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport, error) {
 	spec := env.Spec()
 	task.Episodes = shownTrajectories
@@ -50,6 +50,7 @@ func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport
 	test := task.test(env, task.Prefix+r.Horizon)
 	task.forecasts(f, test, r.Horizon, func(c chunk, a *model.Forecast) {
 		for i := range c.n {
+			// Every call has trials of its own: no two write to the same element.
 			s := &r.Shown[c.first+i]
 			s.Episode = c.first + i
 			for t := range test.T {
@@ -71,12 +72,13 @@ func Trajectories(f model.Forecaster, env envs.Env, task Task) (TrajectoryReport
 	return r, nil
 }
 
-// trajectory is how many steps are shown after the prefix.
+// trajectory is how many steps are shown after the prefix: the rest of a training episode, at least Table1Horizon
+// and at most longestTrajectories.
 func (t Task) trajectory() int {
 	return min(max(t.Length-t.Prefix, Table1Horizon), longestTrajectories)
 }
 
-// TrajectoryMetrics is what Trajectories reports, before it is measured.
+// TrajectoryMetrics is what Trajectories reports, before it is measured. The values mean nothing.
 func TrajectoryMetrics(task Task) []Metric {
 	r := TrajectoryReport{Task: task}
 	r.Task.Episodes = shownTrajectories
@@ -86,7 +88,7 @@ func TrajectoryMetrics(task Task) []Metric {
 	return r.Report().Metrics
 }
 
-// Quantile of the rollouts at the given step after the prefix, from 0.
+// Quantile is that of the rollouts at the given step after the prefix, from 0: the nearest of the sorted ones.
 func (t Trajectory) Quantile(level float64, step, channel int) float64 {
 	v := make([]float64, len(t.Paths))
 	for i, p := range t.Paths {
@@ -96,7 +98,7 @@ func (t Trajectory) Quantile(level float64, step, channel int) float64 {
 	return v[int(level*float64(len(v)-1)+0.5)]
 }
 
-// error is the squared error of the mean at the given step after the prefix, from 0.
+// error is the squared error of the mean at the given step after the prefix, from 0. It is summed over channels.
 func (t Trajectory) error(prefix, step int) float64 {
 	sum := 0.0
 	for i, v := range t.Mean[step] {
@@ -109,6 +111,7 @@ func (t Trajectory) error(prefix, step int) float64 {
 // Table shows the squared errors of the episodes that are drawn.
 func (r TrajectoryReport) Table() Table {
 	t := Table{Title: r.Environment + ", squared error of single episodes k steps ahead", Corner: "k", Digits: 3}
+	// The horizons of table 1, and the last one that is shown.
 	horizons := slices.Compact(append(Table1Horizons(), r.Horizon))
 	for _, k := range horizons {
 		t.Columns = append(t.Columns, strconv.Itoa(k))
@@ -125,7 +128,8 @@ func (r TrajectoryReport) Table() Table {
 	return t
 }
 
-// CurveTable holds truth, mean and the quantiles of the rollouts.
+// CurveTable holds truth, mean and the quantiles of the rollouts. A row is a step of an episode; steps of the
+// prefix have no prediction. Quantiles are those of 5 and 95 %.
 func (r TrajectoryReport) CurveTable() Table {
 	t := Table{Corner: "step", Columns: []string{"episode"}, Decimals: 6}
 	for i := range r.Shown[0].Truth[0] {

@@ -6,7 +6,12 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// trials are N sequences of T steps, episode-major: step t of trial n is row n·T+t.
+// Simulated data are addressed by seed and episode: training has the episodes 0, 1, … of a run's seed, tests those
+// from firstFresh on. So an evaluation makes again what training saw, and what it cannot have seen, without a
+// file.
+
+// trials are N sequences of T steps, episode-major: step t of trial n is row n·T+t. Nobody writes to them after
+// they are simulated, so goroutines share them. Rows that are handed out share the memory.
 type trials struct {
 	N, T, NX, NU int
 	x            []float32 // [N,T,NX]
@@ -20,7 +25,8 @@ type trials struct {
 // firstFresh is the index of the first episode that no training run uses.
 const firstFresh = 1 << 31
 
-// simulateTrials simulates episodes first, first+1, … first+n−1 of env under key.
+// simulateTrials simulates episodes first, first+1, … first+n−1 of env under key. An episode is a function of key
+// and index: the first steps of a longer one are the same.
 func simulateTrials(env envs.Env, key rng.Key, first uint32, n, T int) trials {
 	s := env.Spec()
 	d := trials{N: n, T: T, NX: s.Observation, NU: s.Control, NS: s.State, NL: len(s.Labels)}

@@ -13,8 +13,9 @@ const probeFrom = 3
 // VelocityProbe is how well a linear map of some features gives what no single observation shows.
 type VelocityProbe struct {
 	Name, Key string
-	R2        []Estimate // for each of VelocityReport.Rates
-	Mean      Estimate   // over them
+	// 1 is a perfect read-out, 0 what the mean of the test steps gives.
+	R2   []Estimate // for each of VelocityReport.Rates
+	Mean Estimate   // over them
 }
 
 // VelocityReport is the result of the protocol Velocity.
@@ -33,17 +34,18 @@ type VelocityReport struct {
 // scatterPoints is how many pairs of each rate are kept.
 const scatterPoints = 600
 
-// features appends what a probe looks at in step t of trial n.
+// features appends what a probe looks at in step t of trial n. A latent one reads f, which is nil where the model
+// has no filter.
 type features struct {
 	name, key string
 	of        func(dst []float64, d *trials, f *filtered, n, t int) []float64
 	latent    bool
 }
 
-// Velocity measures how much of the velocities, which no single observation shows, lies open in the latent state: R² on
-// test episodes of a linear map with intercept from the posterior mean of z_t, from the fourth step on, given the whole
-// episode; the map is fitted on training episodes. It returns ErrOptions or ErrDims, joined, before anything is
-// computed.
+// Velocity measures how much of the velocities, which no single observation shows, lies open in the latent state:
+// R² on test episodes of a linear map with intercept from the posterior mean of z_t, from the fourth step on,
+// given the whole episode; the map is fitted on training episodes. It returns ErrOptions or ErrDims, joined,
+// before anything is computed.
 func Velocity(f model.Forecaster, env envs.Env, task Task) (VelocityReport, error) {
 	spec, probes := env.Spec(), probesOf(env)
 	if err := task.validate(f.Dims(), spec); err != nil {
@@ -58,6 +60,7 @@ func Velocity(f model.Forecaster, env envs.Env, task Task) (VelocityReport, erro
 	if images(env) {
 		r.Notes = append(r.Notes, "Observations are images: there is no baseline from them.")
 	}
+	// Fitted on training episodes, scored on test episodes: both are filtered alike.
 	for _, p := range velocityFeatures(probes, hidden != nil, images(env)) {
 		x, y := designMatrix(p, &training, seen, probes.Rates)
 		in := len(x) / (len(y) / len(probes.Rates))
@@ -74,8 +77,10 @@ func Velocity(f model.Forecaster, env envs.Env, task Task) (VelocityReport, erro
 	return r, nil
 }
 
-// velocityFeatures are the probes that an environment and a model allow.
+// velocityFeatures are the probes that an environment and a model allow. The order is that of the rows. Where
+// something turns, features are tried with the angle, too: a rate in a turning frame is linear in their products.
 func velocityFeatures(p envs.Probes, latent, pictures bool) []features {
+	// The posterior mean, an observation, and two neighbouring ones, from which a difference can be taken.
 	z := func(dst []float64, _ *trials, f *filtered, n, t int) []float64 { return append(dst, f.state(n, t)...) }
 	x := func(dst []float64, d *trials, _ *filtered, n, t int) []float64 {
 		return append(dst, widen(d.at(n, t))...)
@@ -100,7 +105,8 @@ func velocityFeatures(p envs.Probes, latent, pictures bool) []features {
 	return list
 }
 
-// turned multiplies features by 1 and by observed cosines and sines.
+// turned multiplies features by 1 and by observed cosines and sines. It has (1 + len(columns)) times as many
+// features as of, and the columns themselves.
 func turned(of func([]float64, *trials, *filtered, int, int) []float64, columns []int) func([]float64, *trials,
 	*filtered, int, int) []float64 {
 	return func(dst []float64, d *trials, f *filtered, n, t int) []float64 {
@@ -118,6 +124,7 @@ func turned(of func([]float64, *trials, *filtered, int, int) []float64, columns 
 	}
 }
 
+// designMatrix is x [rows,features] and the true rates y [rows,len(rates)], a row for each step from probeFrom on.
 func designMatrix(p features, d *trials, f *filtered, rates []envs.Column) (x, y []float64) {
 	for n := range d.N {
 		for t := probeFrom; t < d.T; t++ {
@@ -130,8 +137,9 @@ func designMatrix(p features, d *trials, f *filtered, rates []envs.Column) (x, y
 	return x, y
 }
 
-// readOut scores a map on test trials. A row of the tally holds the number of steps and, for each rate, the sums of y,
-// y² and the squared residual.
+// readOut scores a map on test trials. A row of the tally holds the number of steps and, for each rate, the sums
+// of y, y² and the squared residual. pairs are truth and read-out of every n-th step: scatterPoints of them or
+// more for each rate, if there are as many steps.
 func readOut(w affine, p features, d *trials, f *filtered, rates []envs.Column) (*tally, [][][2]float64) {
 	sums := newTally(d.N, 1+3*len(rates))
 	pairs := make([][][2]float64, len(rates))
@@ -159,6 +167,8 @@ func readOut(w affine, p features, d *trials, f *filtered, rates []envs.Column) 
 	return sums, pairs
 }
 
+// velocityProbe makes R² of the sums: 1 − Σ (y − ŷ)² / Σ (y − ȳ)², with ȳ the mean over all test steps, and its
+// mean over the rates.
 func velocityProbe(p features, sums *tally, rates int) VelocityProbe {
 	r2 := func(s []float64, j int) float64 {
 		return 1 - s[3+3*j]/(s[2+3*j]-s[1+3*j]*s[1+3*j]/s[0])
@@ -216,7 +226,7 @@ func (r VelocityReport) CurveTable() Table {
 	return t
 }
 
-// VelocityMetrics is what Velocity reports, before it is measured.
+// VelocityMetrics is what Velocity reports, before it is measured. The values mean nothing.
 func VelocityMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 	probes := probesOf(env)
 	r := VelocityReport{Task: task, Environment: env.Spec().Name, Rates: probes.Rates}

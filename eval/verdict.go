@@ -20,7 +20,7 @@ const (
 	Unclear Standing = "too few starts to tell"
 )
 
-// standing is that of an error over another.
+// standing is that of an error over another. The interval of two standard errors about the ratio must not hold 1.
 func standing(e Estimate) Standing {
 	switch {
 	case math.IsNaN(e.Value) || math.IsNaN(e.SE):
@@ -43,7 +43,7 @@ func (c Comparison) Same() bool { return math.Abs(c.Ratio.Value-1) < 1e-6 && !(c
 func (c Comparison) Simple() bool { return !strings.HasPrefix(c.Name, "ARX") }
 
 // Hardest is the baseline of the least error; only among simple rules if that is asked for. ok is false if there is
-// none.
+// none. The largest ratio is that of the baseline with the least error. Those that predict nothing do not count.
 func (r RecordedReport) Hardest(simple bool) (best Comparison, ok bool) {
 	for _, c := range r.Against {
 		if (c.Simple() || !simple) && !math.IsNaN(c.Ratio.Value) && (!ok || c.Ratio.Value > best.Ratio.Value) {
@@ -53,7 +53,8 @@ func (r RecordedReport) Hardest(simple bool) (best Comparison, ok bool) {
 	return best, ok
 }
 
-// Beaten is the model's standing beside the hardest baseline, and beside persistence if it is behind that.
+// Beaten is the model's standing beside the hardest baseline, and beside persistence if it is behind that. It is
+// Unclear without a baseline.
 func (r RecordedReport) Beaten() (Comparison, Standing) {
 	if len(r.Against) > 0 && r.Against[0].Standing() == Behind {
 		return r.Against[0], Behind
@@ -65,7 +66,7 @@ func (r RecordedReport) Beaten() (Comparison, Standing) {
 	return c, c.Standing()
 }
 
-// Verdict says in words whether the model is better than the baselines.
+// Verdict says in words whether the model is better than the baselines. It is one line of sentences.
 func (r RecordedReport) Verdict() string {
 	rule, ok := r.Hardest(true)
 	if !ok {
@@ -120,7 +121,7 @@ func Calibrated(coverage []float64) string {
 	return fmt.Sprintf("Its %g %% intervals hold %.0f %% of what was observed: %s.", 100*Levels[intervals], 100*held, word)
 }
 
-// Ratio writes an estimate of a ratio, as .54 ± .06.
+// Ratio writes an estimate of a ratio, as .54 ± .06. Without a standard error the value stands alone.
 func Ratio(e Estimate) string {
 	text := bare(e.Value)
 	if !math.IsNaN(e.SE) {

@@ -19,10 +19,12 @@ func NewConvolution(p *autodiff.Params, name string, g autodiff.Convolution, cha
 	return Convolution{g, NewDense(p, name, g.Inputs(), channels, draws)}
 }
 
-// Out is what the layer makes of an image.
+// Out is the shape of the layer's output: ⌈height/stride⌉ × ⌈width/stride⌉ pixels with as many channels as the map
+// has columns.
 func (c Convolution) Out() autodiff.Image { return c.Geometry.Out(c.Map.W.Cols) }
 
-// Apply returns the layer's output for the images in the rows of x.
+// Apply returns act(x ∗ W + b) for the images in the rows of x, [n, In.Size()], as rows [n, Out().Size()]. Pixels
+// stand line by line, the channels of a pixel side by side.
 func (c Convolution) Apply(t *autodiff.Tape, x autodiff.Tensor, act autodiff.Activation) autodiff.Tensor {
 	return t.Convolve(x, c.Map.W, c.Map.B, c.Geometry, act)
 }

@@ -6,9 +6,12 @@ import (
 )
 
 // Evaluate computes the outputs of a graph for so many rows, plainly and in float64: what an exporter writes is
-// compared with it. It returns an error for an input that is missing or has another size, and for an operation that is
-// not known.
+// compared with it. An input and an output of width w are [rows, w], row-major; inputs that the graph does not
+// declare are ignored. It returns an error for an input that is missing or has another size, for a node whose
+// operands are not computed before it or do not fit, for an operation that is not known, and for an output of
+// another shape than it declares.
 func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]float32, error) {
+	// Weights, inputs and results of nodes share one name space, as in ONNX.
 	values := map[string]operand{}
 	for _, w := range g.Weights {
 		values[w.Name] = newOperand(max(w.Rows, 1), w.Cols, w.Values)
@@ -36,6 +39,7 @@ func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]fl
 		}
 		values[n.Output] = y
 	}
+	// Outputs are rounded to float32 only here, so that the comparison sees no rounding of intermediate values.
 	out := map[string][]float32{}
 	for _, o := range g.Outputs {
 		m := values[o.Name]
@@ -49,11 +53,14 @@ func (g *Graph) Evaluate(rows int, inputs map[string][]float32) (map[string][]fl
 	return out, nil
 }
 
+// operand is a weight, an input or a result of a node: a row-major matrix of rows·cols numbers. A vector is one
+// row.
 type operand struct {
 	rows, cols int
 	data       []float64
 }
 
+// newOperand widens x, which has rows·cols values, to float64.
 func newOperand(rows, cols int, x []float32) operand {
 	m := operand{rows, cols, make([]float64, len(x))}
 	for i, v := range x {
@@ -62,7 +69,7 @@ func newOperand(rows, cols int, x []float32) operand {
 	return m
 }
 
-// unary and binary operations of elements.
+// unary returns the elementwise operation of one operand that ONNX calls op, or nil if op is none.
 func unary(op string) func(x float64) float64 {
 	return map[string]func(x float64) float64{
 		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt, "Log": math.Log,
@@ -72,6 +79,7 @@ func unary(op string) func(x float64) float64 {
 	}[op]
 }
 
+// binary returns the elementwise operation of two operands that ONNX calls op, or nil if op is none.
 func binary(op string) func(a, b float64) float64 {
 	return map[string]func(a, b float64) float64{
 		"Add": func(a, b float64) float64 { return a + b }, "Sub": func(a, b float64) float64 { return a - b },
@@ -79,6 +87,8 @@ func binary(op string) func(a, b float64) float64 {
 	}[op]
 }
 
+// apply computes a node. Gemm takes x, W and a row b; MatMul takes x and W; Concat takes values with as many rows
+// as the first.
 func apply(op string, x []operand) (operand, error) {
 	if f := unary(op); f != nil {
 		y := operand{x[0].rows, x[0].cols, make([]float64, len(x[0].data))}
@@ -110,6 +120,8 @@ func apply(op string, x []operand) (operand, error) {
 	return operand{}, fmt.Errorf("the operation %s is not known", op)
 }
 
+// softmax is exp x / Σ exp x along every row. The largest value is taken out first, so that no exponential
+// overflows.
 func softmax(x operand) operand {
 	y := operand{x.rows, x.cols, make([]float64, len(x.data))}
 	for r := range y.rows {
@@ -143,6 +155,8 @@ func hardmax(x operand) operand {
 	return y
 }
 
+// broadcast applies f element by element. An operand of one row stands for all rows, one of one column for all
+// columns; any other difference in shape is an error.
 func broadcast(f func(a, b float64) float64, a, b operand) (operand, error) {
 	y := operand{rows: max(a.rows, b.rows), cols: max(a.cols, b.cols)}
 	for _, m := range []operand{a, b} {
@@ -159,6 +173,7 @@ func broadcast(f func(a, b float64) float64, a, b operand) (operand, error) {
 	return y, nil
 }
 
+// product is x[0]·x[1], plus the row x[2] if there is one.
 func product(x []operand) (operand, error) {
 	a, w := x[0], x[1]
 	if a.cols != w.rows {

@@ -46,9 +46,9 @@ type Ignoring interface {
 type Choosing interface {
 	Settings
 	// Choose returns the values of keys of the family, and of keys that all runs have, by path, for a kind of
-	// environment. They hold in runs that begin, in place of defaults. A user's value has precedence, and so has that of
-	// a preset whose own settings make the same choice. A configuration that is read back has the value of before the
-	// key, or its default, if it lacks it.
+	// environment. They hold in runs that begin, in place of defaults. A user's value has precedence, and so has
+	// that of a preset whose own settings make the same choice. A configuration that is read back has the value of
+	// before the key, or its default, if it lacks it.
 	Choose(env string) map[string]string
 }
 
@@ -109,9 +109,10 @@ type Term struct {
 	Remedy string
 }
 
-// ELBO is the evidence lower bound that the values of these terms say, if they are those of a validation: schedules are
-// at their end, and every divergence has the weight 1, whatever its weight in the loss. known is false if the model has
-// no bound. The sum has the same bits on every machine.
+// ELBO is the evidence lower bound that the values of these terms say, if they are those of a validation:
+// schedules are at their end, and every divergence has the weight 1, whatever its weight in the loss. known is
+// false if the model has no bound. The sum has the same bits on every machine. Values are those of the terms, in
+// their order; the bound is in nats per sequence and time step, as the terms are.
 func ELBO(terms []Term, values []float32) (bound float64, known bool) {
 	for i, t := range terms {
 		if t.Bound != 0 {

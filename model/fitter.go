@@ -18,7 +18,8 @@ type Fitter interface {
 	Install(states [][]float64) error
 }
 
-// Chain is one chain of a Fitter. It serves one goroutine.
+// Chain is one chain of a Fitter. It serves one goroutine. After each sweep its state may be read, and a chain
+// that NewChain makes of it goes on with the same bits.
 type Chain interface {
 	// Sweep goes once over all recordings and writes the terms.
 	Sweep(terms []float64) error
@@ -32,7 +33,7 @@ type Sized interface {
 	Bytes() int
 }
 
-// Part is a named array in the state of a chain.
+// Part is a named array in the state of a chain, row-major. Parts follow each other in a state without gaps.
 type Part struct {
 	Name  string
 	Shape []int
@@ -94,6 +95,7 @@ type Remembering interface {
 
 // Regimes are the probabilities of K regimes at all steps of the recordings, one recording after the other.
 type Regimes struct {
+	// K is the number of regimes; N below is the sum of the lengths of the recordings.
 	K           int
 	Probability []float32 // [N,K] the weighted mean of the chains
 	Spread      []float32 // [N,K] the standard deviation of the chains around it

@@ -33,11 +33,15 @@ func Ahead(f Forecaster, dst *Forecast, q Query) { ahead(f, dst, q, parts(f)) }
 // paths: that of path k of sequence i is sequence k·B+i, if it has more sequences than the query.
 func AheadOfAll(f Forecaster, dst *Forecast, q Query) Batch { return ahead(f, dst, q, every) }
 
+// ahead answers a query with the gaps of a kind filled in. Each of the S paths becomes a sequence of its own with
+// a single rollout, so that the forecaster conditions on one completed past per path; the answer is then put back
+// into the order of a forecast with S rollouts. It returns the prefixes that were read.
 func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 	if !q.Prefix.has(which) {
 		f.Forecast(dst, q)
 		return q.Prefix
 	}
+	// The fills take one word of the query's noise as their seed; the rollouts go on from the word after it.
 	noise := q.Noise
 	fills := fill(f, q.Prefix, which, max(q.Samples, fewestFills), noise.Uint64())
 	B, S := q.Prefix.B, q.Samples
@@ -60,7 +64,7 @@ func Whole(f Forecaster, b Batch, noise rng.Stream) Batch {
 	return b
 }
 
-// gaps are the gaps to fill in.
+// gaps are the gaps to fill in, of the kinds that families cannot read.
 type gaps uint8
 
 const (
@@ -104,6 +108,7 @@ func (b Batch) gap(t, i int, which gaps) bool {
 	case which == part:
 		return seen > 0 && b.everWhole(i)
 	}
+	// A step without any value counts as a gap only after something was seen, since nothing is known before.
 	for before := 0; seen == 0 && before < t; before++ {
 		seen = b.count(before, i)
 	}
@@ -147,6 +152,8 @@ func (b Batch) Measured(x, measured []float32) {
 		if whole {
 			continue
 		}
+		// Values are carried forward from the step before, which has been completed already. The first step keeps
+		// its 0.
 		for at := (b.B + i) * b.NX; at < len(x); at += b.B * b.NX {
 			for c := range b.NX {
 				if b.Seen[at+c] == 0 {
@@ -167,6 +174,7 @@ func widened(u []float32, horizon, B, paths, nu int) []float32 {
 	for h := range horizon {
 		for path := range paths {
 			at := h * B * nu
+			// A plan per rollout, [paths, Horizon, B, nu], is told from a common one by its length alone.
 			if len(u) == paths*plan {
 				at += path * plan
 			}
@@ -176,7 +184,8 @@ func widened(u []float32, horizon, B, paths, nu int) []float32 {
 	return wide
 }
 
-// spread writes the forecasts of sequences path·B+i as those of the paths of sequences i.
+// spread writes the forecasts of sequences path·B+i, with one rollout each, as those of the paths of sequences i.
+// Means and weights are averaged over the paths; draws are those of the first path, as Forecast.Draw has them.
 func (f *Forecast) spread(dst *Forecast, paths, B int) {
 	clear(dst.Mean)
 	clear(dst.Switches)

@@ -7,15 +7,19 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// filling is a batch of which every sequence is there n times, with gaps filled in by other draws each time: sequence
-// k·B+i is fill k of sequence i.
+// filling is a batch of which every sequence is there n times, with gaps filled in by other draws each time:
+// sequence k·B+i is fill k of sequence i. It is the ensemble of an ensemble Kalman smoother: member k of the
+// ensemble of sequence i is that fill.
+//
+// Invariant: after step(t), every gap of the kind up to t is filled in and marked as seen, so that the forecaster
+// can read steps up to t; values that were seen are never changed.
 type filling struct {
 	f     Forecaster
 	which gaps
 	b     Batch // as it was seen
 	n     int
-	wide  Batch
-	key   rng.Key
+	wide  Batch      // what the forecaster reads, [T, n·B, ·]
+	key   rng.Key    // key.At(t, 0, 0) is the noise of step t
 	last  []int      // step of each sequence that was filled in last; −1: none
 	holes [][]filled // of each sequence: what was filled in
 }
@@ -23,11 +27,13 @@ type filling struct {
 // filled is the place of a value that was filled in.
 type filled struct{ t, c int }
 
-// fill fills in the gaps of a batch n times, step by step.
+// fill fills in the gaps of a batch n times, step by step. It costs a forecast of one step for n·B sequences at
+// every step that has a gap or follows one closely. The answer is a function of its arguments.
 func fill(f Forecaster, b Batch, which gaps, n int, seed uint64) *filling {
 	w := &filling{f: f, which: which, b: b, n: n, key: rng.New(seed, rng.Evaluation), holes: make([][]filled, b.B)}
 	w.wide.Resize(b.T, n*b.B, b.NX, b.NU)
 	w.wide.Seen = make([]float32, len(w.wide.Observations))
+	// Every fill starts as a copy of what was seen; step then completes one time step after the other.
 	for t := range b.T {
 		for k := range n {
 			copy(w.wide.Observations[(t*n+k)*b.B*b.NX:], b.Observations[t*b.B*b.NX:][:b.B*b.NX])
@@ -44,7 +50,8 @@ func fill(f Forecaster, b Batch, which gaps, n int, seed uint64) *filling {
 	return w
 }
 
-// step fills in the gaps of step t, and corrects what was filled in before it.
+// step fills in the gaps of step t, and corrects what was filled in before it. Sequences without a gap at t are
+// corrected too within fillAfter steps of their last one: what comes right after a gap says most about it.
 func (w *filling) step(t int) {
 	var of []int
 	for i, b := 0, w.b; i < b.B; i++ {
@@ -71,6 +78,7 @@ func (w *filling) draw(t int) []float32 {
 		noise.Normals(drawn)
 		return drawn
 	}
+	// Only the last steps are read, so that the cost of a long sequence stays linear in its length.
 	from := max(0, t-fillMemory)
 	part := func(x []float32, width int) []float32 { return x[from*rows*width : t*rows*width] }
 	q := Query{Horizon: 1, Samples: 1, Noise: noise, Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU]}
@@ -83,7 +91,13 @@ func (w *filling) draw(t int) []float32 {
 	return next.Draw
 }
 
-// correct fills in step t of sequence i by what was drawn, given what was seen there.
+// correct fills in step t of sequence i by what was drawn, given what was seen there. With y the ensemble's
+// prediction of the values that were seen and x these values, each place w of the recent gaps moves by
+//
+//	Cov(w, y)·Cov(y)⁻¹·(x − y)
+//
+// with a y of its own in every fill. Nothing moves where nothing was seen, or where the ensemble's covariance is not
+// positive definite.
 func (w *filling) correct(t, i int, drawn []float32) {
 	nx := w.b.NX
 	row := w.b.Seen[(t*w.b.B+i)*nx:][:nx]
@@ -106,6 +120,7 @@ func (w *filling) correct(t, i int, drawn []float32) {
 	if len(known) == 0 || w.n < 2 {
 		return
 	}
+	// Rows of predicted are values, its columns fills; surprise has it the other way round, x − y of every fill.
 	predicted := make([][]float64, len(known)) // deviations from the mean of all fills
 	surprise := make([][]float64, w.n)
 	for a, c := range known {
@@ -120,6 +135,8 @@ func (w *filling) correct(t, i int, drawn []float32) {
 	if !solve(covariance(predicted), surprise) {
 		return
 	}
+	// From here on surprise holds Cov(y)⁻¹·(x − y). The gain of a place is its covariance with y over the
+	// ensemble.
 	for _, p := range places {
 		own := w.deviations(func(k int) float32 { return w.wide.Observations[w.at(p.t, i, k)+p.c] })
 		gain := shrunk(own, predicted)
@@ -147,6 +164,7 @@ func (w *filling) recent(t, i int) []filled {
 // at is the place of the first value of step t of fill k of sequence i.
 func (w *filling) at(t, i, k int) int { return ((t*w.n+k)*w.b.B + i) * w.b.NX }
 
+// deviations are the values of a quantity in all fills, less their mean.
 func (w *filling) deviations(of func(k int) float32) []float64 {
 	list, mean := make([]float64, w.n), 0.0
 	for k := range list {
@@ -159,7 +177,8 @@ func (w *filling) deviations(of func(k int) float32) []float64 {
 	return list
 }
 
-// covariance of rows of deviations, with a little more on the diagonal, so that it can be inverted.
+// covariance is that of rows of deviations, with n−1 in the denominator and a little more on the diagonal, so that
+// it can be inverted also if the fills agree.
 func covariance(rows [][]float64) [][]float64 {
 	c := make([][]float64, len(rows))
 	for a := range rows {
@@ -172,7 +191,9 @@ func covariance(rows [][]float64) [][]float64 {
 	return c
 }
 
-// shrunk are the covariances of a place with rows of deviations, without what may be chance.
+// shrunk are the covariances of a place with rows of deviations, without what may be chance. With the squared
+// correlation ρ² over n fills, each is multiplied by max(0, 1 − significance/(n·ρ²)): ρ² of independent values is
+// about 1/n.
 func shrunk(own []float64, rows [][]float64) []float64 {
 	gain, n := make([]float64, len(rows)), float64(len(own))
 	size := matrix.Dot(own, own)
@@ -187,7 +208,8 @@ func shrunk(own []float64, rows [][]float64) []float64 {
 	return gain
 }
 
-// solve replaces the rows x by C⁻¹x, by Cholesky; false if C is not positive definite.
+// solve replaces the rows x by C⁻¹x, by Cholesky; false if C is not positive definite, and then x is unchanged.
+// The lower triangle of c becomes the factor.
 func solve(c [][]float64, x [][]float64) bool {
 	n := len(c)
 	for i := range n {
@@ -206,6 +228,7 @@ func solve(c [][]float64, x [][]float64) bool {
 			c[i][i] = math.Sqrt(sum)
 		}
 	}
+	// L·y = x forwards, then Lᵀ·x = y backwards, in place.
 	for _, row := range x {
 		for i := range n {
 			for k := range i {
@@ -223,7 +246,7 @@ func solve(c [][]float64, x [][]float64) bool {
 	return true
 }
 
-// first are the first fills of every sequence.
+// first are the first n fills of every sequence: fill k of sequence i is sequence k·B+i. It is a copy.
 func (w *filling) first(n int) Batch {
 	b := Batch{T: w.b.T, B: n * w.b.B, NX: w.b.NX, NU: w.b.NU}
 	for t := range w.b.T {
@@ -236,7 +259,8 @@ func (w *filling) first(n int) Batch {
 	return b
 }
 
-// mean is the batch with the mean of all fills.
+// mean is the batch with the mean of all fills where a value was filled in, which then counts as seen. It is a
+// copy but for the controls.
 func (w *filling) mean() Batch {
 	b := w.b
 	b.Observations, b.Seen = append([]float32(nil), b.Observations...), append([]float32(nil), b.Seen...)

@@ -8,8 +8,11 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 )
 
-// Graph is one computation. Every value is a matrix [rows, Width] with as many rows as the inputs have, or a weight.
+// Graph is one computation, for programs that run it elsewhere. Every value is a matrix [rows, Width] with as many
+// rows as the inputs have, or a weight. Names of inputs, results and weights are in one name space and written
+// once each.
 type Graph struct {
+	// Name is that of the step of a model, such as filter_step; Doc is for people.
 	Name    string
 	Doc     string
 	Inputs  []Value
@@ -34,15 +37,19 @@ type Node struct {
 	Output string
 }
 
-// Weight is a constant matrix, row-major; one without Rows is a vector.
+// Weight is a constant matrix, row-major; one without Rows is a vector of Cols values, which stands for all rows.
 type Weight struct {
 	Name       string
 	Rows, Cols int
 	Values     []float32
 }
 
-// Builder puts a graph together.
+// Builder puts a graph together. Its methods append nodes in the order of the calls and return the name of the
+// result, which later calls take as an input; so every value is computed before it is read. An empty name stands
+// for a value without columns where a method says so. A Builder serves one goroutine.
 type Builder struct {
+	// graph grows by every call. known are the parameters of the model by name; used, the weights that the graph
+	// has already; count, the results that have a number.
 	graph  Graph
 	params *autodiff.Params
 	known  map[string]autodiff.Named
@@ -50,7 +57,8 @@ type Builder struct {
 	count  int
 }
 
-// New begins a graph over the parameters of a model.
+// New begins a graph over the parameters of a model, whose values it copies as they are when a method asks for
+// them.
 func New(name, doc string, p *autodiff.Params) *Builder {
 	b := &Builder{
 		graph: Graph{Name: name, Doc: doc}, params: p, known: map[string]autodiff.Named{},
@@ -85,7 +93,8 @@ func (b *Builder) Op(op string, inputs ...string) string {
 	return out
 }
 
-// Constant adds a weight of one's own.
+// Constant adds a weight of one's own and returns its name; rows = 0 makes it a vector. A name that the graph has
+// already keeps its first values, so equal names must mean equal weights. The graph keeps the slice.
 func (b *Builder) Constant(name string, rows, cols int, values []float32) string {
 	if !b.used[name] {
 		b.used[name] = true
@@ -94,7 +103,7 @@ func (b *Builder) Constant(name string, rows, cols int, values []float32) string
 	return name
 }
 
-// Scalar adds a constant number.
+// Scalar adds a constant number, as a vector of one column.
 func (b *Builder) Scalar(v float32) string {
 	return b.Constant(fmt.Sprintf("c%g", v), 0, 1, []float32{v})
 }
@@ -164,7 +173,9 @@ func (b *Builder) Draw(mean, variance, noise string) string {
 	return b.Op("Add", mean, b.Op("Mul", b.Op("Sqrt", variance), noise))
 }
 
-// Fuse is the product of two diagonal Gaussians; where seen is 0, the first of them.
+// Fuse is the product of two diagonal Gaussians; where seen is 0, the first of them:
+//
+//	mean = (m₁v₂ + m₂v₁)/(v₁ + v₂),  variance = v₁v₂/(v₁ + v₂)
 func (b *Builder) Fuse(m1, v1, m2, v2, seen string) (mean, variance string) {
 	d := b.Op("Add", v1, v2)
 	mean = b.Op("Div", b.Op("Add", b.Op("Mul", m1, v2), b.Op("Mul", m2, v1)), d)
@@ -172,13 +183,15 @@ func (b *Builder) Fuse(m1, v1, m2, v2, seen string) (mean, variance string) {
 	return b.Choose(seen, mean, m1), b.Choose(seen, variance, v1)
 }
 
-// Choose is a where seen is 1 and other where it is 0.
+// Choose is a where seen is 1 and other where it is 0: seen·a + (1 − seen)·other. Both must be finite, also where
+// they are not chosen.
 func (b *Builder) Choose(seen, a, other string) string {
 	return b.Op("Add", b.Op("Mul", seen, a), b.Op("Mul", b.Op("Sub", b.Scalar(1), seen), other))
 }
 
-// Mixture is Σᵢ wᵢ (x·Aᵢ), with the Aᵢ of so many rows below each other in a parameter [M·rows, cols] of which they are
-// the rows from the given one on in each block of stride rows.
+// Mixture is Σᵢ wᵢ (x·Aᵢ), with x [n, rows], weights [n, M] and a result [n, cols]. The Aᵢ [rows, cols] are parts
+// of a parameter [M·stride, cols]: rows from … from+rows−1 of each block of stride rows. It multiplies by all Aᵢ
+// at once, side by side, and then sums the products with their weights.
 func (b *Builder) Mixture(x, weights, name string, systems, from, rows int) string {
 	v, all, cols := b.values(name)
 	stride := all / systems
@@ -192,12 +205,14 @@ func (b *Builder) Mixture(x, weights, name string, systems, from, rows int) stri
 	return b.WeightedSum(weights, products, systems, cols)
 }
 
-// WeightedSum is Σᵢ wᵢ yᵢ for vectors yᵢ of so many columns side by side.
+// WeightedSum is Σᵢ wᵢ yᵢ for vectors yᵢ of so many columns side by side: y [n, M·cols], weights [n, M], result
+// [n, cols]. Sums and repetitions are products with matrices of zeros and ones, since the operations of a graph
+// know no axes.
 func (b *Builder) WeightedSum(weights, y string, systems, cols int) string {
 	return b.Op("MatMul", b.Op("Mul", y, b.Spread(weights, systems, cols)), b.sum(systems, cols))
 }
 
-// SideBySide is x of so many columns, repeated for each system.
+// SideBySide is x of so many columns, repeated for each system: [n, cols] becomes [n, M·cols].
 func (b *Builder) SideBySide(x string, systems, cols int) string {
 	w := make([]float32, cols*systems*cols)
 	for i := range len(w) / cols {
@@ -206,7 +221,8 @@ func (b *Builder) SideBySide(x string, systems, cols int) string {
 	return b.Op("MatMul", x, b.Constant(fmt.Sprintf("side.%d_%d", systems, cols), cols, systems*cols, w))
 }
 
-// SystemSums is the sum of the columns of each system, of vectors of so many columns side by side.
+// SystemSums is the sum of the columns of each system, of vectors of so many columns side by side: [n, M·cols]
+// becomes [n, M].
 func (b *Builder) SystemSums(y string, systems, cols int) string {
 	w := make([]float32, systems*cols*systems)
 	for i := range systems * cols {
@@ -215,7 +231,7 @@ func (b *Builder) SystemSums(y string, systems, cols int) string {
 	return b.Op("MatMul", y, b.Constant(fmt.Sprintf("within.%d_%d", systems, cols), systems*cols, systems, w))
 }
 
-// Spread repeats each of so many weights for the columns of its system.
+// Spread repeats each of so many weights for the columns of its system: [n, M] becomes [n, M·cols].
 func (b *Builder) Spread(weights string, systems, cols int) string {
 	w := make([]float32, systems*systems*cols)
 	for i := range systems * cols {
@@ -224,7 +240,7 @@ func (b *Builder) Spread(weights string, systems, cols int) string {
 	return b.Op("MatMul", weights, b.Constant(fmt.Sprintf("spread.%d_%d", systems, cols), systems, systems*cols, w))
 }
 
-// sum adds up vectors side by side.
+// sum is the matrix [M·cols, cols] that adds up vectors side by side.
 func (b *Builder) sum(systems, cols int) string {
 	w := make([]float32, systems*cols*cols)
 	for i := range systems * cols {
@@ -233,7 +249,8 @@ func (b *Builder) sum(systems, cols int) string {
 	return b.Constant(fmt.Sprintf("sum.%d_%d", systems, cols), systems*cols, cols, w)
 }
 
-// VarianceMixture is Σᵢ wᵢ softplus(vᵢ) + floor for a parameter [M, n].
+// VarianceMixture is Σᵢ wᵢ softplus(vᵢ) + floor for a parameter [M, n]. The softplus is taken here, in float64, so
+// that the graph holds its values.
 func (b *Builder) VarianceMixture(weights, name string, floor float32) string {
 	v, rows, cols := b.values(name)
 	for i, x := range v {
@@ -242,7 +259,11 @@ func (b *Builder) VarianceMixture(weights, name string, floor float32) string {
 	return b.Op("Add", b.Op("MatMul", weights, b.Constant(name+".softplus", rows, cols, v)), b.Scalar(floor))
 }
 
-// LSTM is the output of an LSTM of that name after one step from a state of zeros.
+// LSTM is the output of an LSTM of that name after one step from a state of zeros:
+//
+//	h = σ(o) ⊙ tanh(σ(i) ⊙ tanh(g))
+//
+// The forget gate and the recurrent weights have no effect then and are left out.
 func (b *Builder) LSTM(x, name string) string {
 	input, rows, cols := b.values(name + ".input")
 	bias, _, _ := b.values(name + ".bias")
@@ -277,8 +298,10 @@ func (b *Builder) Concat(parts ...string) string {
 	return b.Op("Concat", parts...)
 }
 
-// BackwardLSTM runs a body over each of k parts of x of the given width, then an LSTM from the last to the first, and
-// is its output there.
+// BackwardLSTM runs a body over each of k parts of x of the given width, then an LSTM from the last to the first,
+// and is its output there: x is [n, k·width], the result [n, units]. The recurrence is unrolled into k copies of
+// its nodes, which share their weights; the first copy, from a state of zeros, needs neither recurrent weights nor
+// a forget gate.
 func (b *Builder) BackwardLSTM(x, body, name string, k, width int) string {
 	recurrent, _, cols := b.values(name + ".recurrent")
 	units := cols / 4
@@ -299,6 +322,7 @@ func (b *Builder) BackwardLSTM(x, body, name string, k, width int) string {
 		}
 		return b.Op("Add", out, b.Op("MatMul", h, b.Constant(name+".recurrent."+word, units, units, part(recurrent, units))))
 	}
+	// Empty names stand for the state of zeros behind the last part.
 	h, cell := "", ""
 	for i := k - 1; i >= 0; i-- {
 		y := b.Body(b.Part(x, k*width, i*width, width), body)

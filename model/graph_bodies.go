@@ -22,7 +22,10 @@ type Places struct {
 	Product bool
 }
 
-// Together turns a graph of one body into that of a sequence of bodies: it computes every node once for each body.
+// Together turns a graph of one body into that of a sequence of bodies: it computes every node once for each body,
+// and every node of pairs once for each ordered pair. Weights are shared. places says for every input and output
+// of g where the columns of the bodies stand; the graph that is returned has inputs and outputs of all bodies
+// under the same names. g is not changed.
 func (g Graph) Together(bodies int, places func(v Value) Places) Graph {
 	b := &Builder{graph: Graph{Name: g.Name, Doc: g.Doc, Weights: slices.Clone(g.Weights)}, used: map[string]bool{}}
 	for _, w := range g.Weights {
@@ -42,6 +45,7 @@ func (g Graph) Together(bodies int, places func(v Value) Places) Graph {
 		u.input(in, places(in))
 	}
 	for _, n := range g.Nodes {
+		// A node is one of pairs as soon as an input is, until PairSum turns it back into one of a body.
 		switch {
 		case n.Op == PairAdd:
 			u.pairAdd(n)
@@ -78,6 +82,7 @@ func (u unrolled) eachPair(do func(own, other, pair map[string]string)) {
 	}
 }
 
+// pairAdd is PairAdd for every pair: own[first input] + other[second input].
 func (u unrolled) pairAdd(n Node) {
 	u.paired[n.Output] = true
 	u.eachPair(func(own, other, pair map[string]string) {
@@ -85,6 +90,8 @@ func (u unrolled) pairAdd(n Node) {
 	})
 }
 
+// pairNode computes a node for every pair. An input is looked up as a value of the pair, then of the body, then as
+// a weight.
 func (u unrolled) pairNode(n Node) {
 	u.paired[n.Output] = true
 	u.eachPair(func(own, _, pair map[string]string) {
@@ -96,6 +103,7 @@ func (u unrolled) pairNode(n Node) {
 	})
 }
 
+// pairSum adds up a value of the pairs of each body, in the order of the other bodies.
 func (u unrolled) pairSum(n Node) {
 	u.eachPair(func(own, _, pair map[string]string) {
 		if sum := own[n.Output]; sum != "" {
@@ -106,6 +114,8 @@ func (u unrolled) pairSum(n Node) {
 	})
 }
 
+// input declares an input of all bodies and gives each body its columns of it: the input itself if it has all,
+// their product, or a matrix product that selects them.
 func (u unrolled) input(in Value, p Places) {
 	u.Input(in.Name, p.Width, in.Doc)
 	for k, names := range u.names {
@@ -133,6 +143,7 @@ func (u unrolled) input(in Value, p Places) {
 	}
 }
 
+// node computes a node once for each body.
 func (u unrolled) node(n Node) {
 	for _, names := range u.names {
 		inputs := make([]string, len(n.Inputs))
@@ -143,6 +154,8 @@ func (u unrolled) node(n Node) {
 	}
 }
 
+// output joins a value of all bodies into one output, body after body, and puts its columns into the order of the
+// places if they lie otherwise.
 func (u unrolled) output(out Value, p Places) {
 	var parts []string
 	var order []int

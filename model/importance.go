@@ -22,15 +22,19 @@ type Weighing interface {
 //
 // whose expectation rises with K, from the evidence lower bound at K = 1 towards log p(x). It reuses its memory.
 type Importance struct {
+	// log wₖ
 	weights [][]float64 // by draw, then by sequence
+	// log wₖ − max, then its exponentials; they go through package kernel, whose bits do not depend on the machine
 	shifted []float32
 }
 
-// Bound returns the mean over the sequences of a batch, in nats per sequence and time step, with the given number of
-// draws; draw k uses noise(k). The bits are the same on every machine.
+// Bound returns the mean over the sequences of a batch, in nats per sequence and time step, with the given number
+// of draws; draw k uses noise(k). The bits are the same on every machine. A sequence with a weight that is
+// infinite or NaN makes the mean so. Before every draw the tape begins a pass without records.
 func (i *Importance) Bound(m Weighing, tape *autodiff.Tape, b Batch, samples int,
 	noise func(k int) rng.Stream,
 ) float64 {
+	// Memory of an earlier call is reused; it grows to the largest number of draws and sequences.
 	for len(i.weights) < samples {
 		i.weights = append(i.weights, nil)
 	}

@@ -4,6 +4,32 @@
 //
 // Sequences are TIME-major throughout: row t·B+b of a buffer belongs to time step t of sequence b.
 // Controls[t] acts between step t−1 and step t, so it is causal for Observations[t]; Controls[0] is zero.
+//
+// # What a model may be asked
+//
+// A Family is registered under a name; its Settings build a Model. All else is found out by asking a model, or the
+// Forecaster that it makes, for one of the interfaces here.
+//
+//	Trainable      its loss can be differentiated: workers share the shards of a batch
+//	Fitter         it fits itself by sweeps: workers share its chains
+//	Starter        it may begin from parameters that are fitted to recordings
+//	Weighing       its draws can be weighed against the model, for the importance-weighted bound
+//	Forecasting    it makes Forecasters, one for each goroutine
+//
+//	Forecaster     predicts; beside that it may be a
+//	  Filterer     which infers states from the past
+//	  Smoother     which infers them from all observations, and fills gaps
+//	  Segmenter    which divides sequences into regimes
+//	  Sampler      which makes up sequences
+//	  Systematic   which has base systems
+//	  Stepper      which filters one observation at a time
+//	  Exporter     whose steps are graphs for other programs
+//
+// # Missing values
+//
+// A missing value is 0 in Observations and in Seen. It counts for nothing in a likelihood, and inference does not take
+// it for a measurement; only the initial state of a state-space model reads the 0. A Forecaster that reads observations
+// of which a part is missing is a PartReader; for others Ahead and Whole fill such gaps in before they are asked.
 package model
 
 import (
@@ -24,7 +50,7 @@ type Batch struct {
 	Seen []float32
 }
 
-// Resize gives the batch its dimensions and reuses its memory; the contents are undefined, except
+// Resize gives the batch T = t steps of B = n sequences and reuses its memory; the contents are undefined, except
 // that nothing is missing.
 func (b *Batch) Resize(t, n, nx, nu int) {
 	b.T, b.B, b.NX, b.NU = t, n, nx, nu
@@ -54,12 +80,13 @@ type Trainable interface {
 	Loss(tape *autodiff.Tape, batch Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor
 }
 
-// Query asks for a forecast: filter the prefix and nothing beyond it, then roll out.
+// Query asks for a forecast: filter the prefix and nothing beyond it, then roll out Samples paths of Horizon steps
+// for each of its B sequences.
 type Query struct {
-	Prefix   Batch
+	Prefix   Batch     // B sequences of T ≥ 1 known steps
 	Controls []float32 // applied after the prefix: [Horizon,B,NU], or [Samples,Horizon,B,NU] for a plan per rollout
-	Horizon  int
-	Samples  int // latent rollouts
+	Horizon  int       // steps to predict, at least 1
+	Samples  int       // latent rollouts
 	Noise    rng.Stream
 }
 
@@ -134,14 +161,18 @@ type Forecasting interface {
 // Forecaster predicts. It never sees more than the prefix of a query. A Forecaster serves one goroutine; Clone gives
 // another one that shares the parameters.
 type Forecaster interface {
+	// Dims are the sizes of the model. They do not change.
 	Dims() Dims
-	// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls.
+	// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. It resizes dst and writes all of
+	// it. The answer is a function of the parameters and the query.
 	Forecast(dst *Forecast, q Query)
+	// Clone returns a Forecaster for another goroutine.
 	Clone() Forecaster
 }
 
 // Lagged is a Forecaster that reads so many of the last observations of a prefix; with fewer it guesses.
 type Lagged interface {
+	// Lags is the number of observations at the end of a prefix that are read.
 	Lags() int
 }
 
@@ -185,6 +216,7 @@ type Interpolator interface {
 // SmoothingPaths is how many paths of the posterior a Smoother averages that does not know its moments.
 const SmoothingPaths = 32
 
+// resize returns a slice of n numbers in the memory of s if it has room; their values are undefined.
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)

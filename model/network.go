@@ -5,10 +5,10 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Dense is an affine map x·W + b.
+// Dense is an affine map x·W + b, from rows x [n, in] to rows [n, out]: W is [in, out] and b [out].
 type Dense struct{ W, B *autodiff.Weight }
 
-// NewDense declares the parameters of an affine map, drawn from U(±1/√in).
+// NewDense declares the parameters NAME.weight and NAME.bias of an affine map, drawn from U(±1/√in), W before b.
 func NewDense(p *autodiff.Params, name string, in, out int, draws *rng.Stream) Dense {
 	d := Dense{p.Matrix(name+".weight", in, out), p.Vector(name+".bias", out)}
 	d.W.InitFanIn(draws, in)
@@ -43,7 +43,9 @@ type residual struct {
 	shortcut      *autodiff.Weight // nil: identity
 }
 
-// NewBody declares a body of the given width; blocks = 0 is a single dense layer, MaxBlocks the most.
+// NewBody declares a body of the given width; blocks = 0 is a single dense layer, MaxBlocks the most. Its
+// parameters are NAME.dense.… without blocks, else NAME.blockI.first.…, .second.… and, where the widths differ,
+// .shortcut, with I from 1. Graphs find a body by these names.
 func NewBody(p *autodiff.Params, name string, in, width, blocks int, draws *rng.Stream) Body {
 	b := Body{In: in, Width: width}
 	if blocks == 0 {
@@ -66,7 +68,7 @@ func NewBody(p *autodiff.Params, name string, in, width, blocks int, draws *rng.
 	return b
 }
 
-// Apply returns the hidden features of every row.
+// Apply returns the hidden features of every row: [n, In] becomes [n, Width].
 func (b Body) Apply(t *autodiff.Tape, x autodiff.Tensor) autodiff.Tensor {
 	if b.blocks == nil {
 		return t.Linear(x, b.dense.W, b.dense.B, autodiff.ReLU)
@@ -100,8 +102,10 @@ type BodySteps struct {
 	count  int
 }
 
+// residualSteps is a residual block on the tape of a recurrence.
 type residualSteps struct {
-	tape                    *autodiff.Tape
+	tape *autodiff.Tape
+	// shortcut is set, and skip its output, if projected; otherwise skip is the input itself.
 	first, second, shortcut autodiff.StepLinear
 	projected               bool
 	skip, y                 autodiff.Tensor
@@ -123,6 +127,7 @@ func (b Body) Steps(t *autodiff.Tape, x autodiff.Tensor, block int) BodySteps {
 	return s
 }
 
+// steps puts the block on the tape for all steps of a recurrence.
 func (r residual) steps(t *autodiff.Tape, x autodiff.Tensor, block int) residualSteps {
 	width := r.first.W.Cols
 	hidden := t.Activation(x.Rows, width)

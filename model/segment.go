@@ -6,8 +6,8 @@ import "github.com/switchyard-ml/switchyard/rng"
 type Segmentation struct {
 	T, B, M int
 
-	// Probability is [T,B,M]; rows sum to 1. Row t is about the transition that leads to step t. None leads to the first
-	// step, which has the row of the second.
+	// Probability is [T,B,M]; rows sum to 1. Row t is about the transition that leads to step t. None leads to the
+	// first step, which has the row of the second.
 	Probability []float32
 }
 
@@ -19,7 +19,8 @@ func (s *Segmentation) Resize(t, b, m int) {
 
 // Segmenter is a Forecaster that divides sequences into regimes.
 type Segmenter interface {
-	// Segment averages over so many paths of the posterior, or fewer where the model knows the probabilities.
+	// Segment writes the probabilities of the regimes at all steps of b. It averages over so many paths of the
+	// posterior, or fewer where the model knows the probabilities.
 	Segment(dst *Segmentation, b Batch, paths int, noise rng.Stream)
 }
 
@@ -60,6 +61,7 @@ func (s *Segmentation) normalise() {
 			}
 		}
 	}
+	// The second step has been normalised by now.
 	for i := 0; i < row && s.T > 1; i += s.M {
 		first, zero := s.Probability[i:i+s.M], true
 		for _, v := range first {

@@ -1,6 +1,7 @@
 package model
 
-// Belief is what a Stepper knows of B sequences after their last step.
+// Belief is what a Stepper knows of B sequences after their last step. It is all that the next step depends on
+// beside parameters, observation, controls and noise, so a program may keep it between calls.
 type Belief struct {
 	B, NZ, M int
 

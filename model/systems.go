@@ -29,6 +29,7 @@ func (s Systems) Body(bodies int) Systems {
 	}
 	y := NewSystems(s.M/bodies, s.NZ/bodies, s.NU)
 	for row := range y.M * y.NZ {
+		// Row of system k: the first NZ rows and columns of system k among all, which are those of the first body.
 		from := row/y.NZ*s.NZ + row%y.NZ
 		copy(y.A[row*y.NZ:(row+1)*y.NZ], s.A[from*s.NZ:])
 		copy(y.Q[row*y.NZ:(row+1)*y.NZ], s.Q[from*s.NZ:])
@@ -38,7 +39,8 @@ func (s Systems) Body(bodies int) Systems {
 	return y
 }
 
-// Mix returns the system of the given weights: A [NZ,NZ], B [NZ,NU], bias [NZ] and Q [NZ,NZ].
+// Mix returns the system of the given weights, Σᵢ wᵢ·(Aᵢ, Bᵢ, bᵢ, Qᵢ): A [NZ,NZ], B [NZ,NU], bias [NZ] and Q
+// [NZ,NZ].
 func (s Systems) Mix(weights []float64) Systems {
 	y := NewSystems(1, s.NZ, s.NU)
 	for _, part := range []struct{ to, from []float64 }{{y.A, s.A}, {y.B, s.B}, {y.Bias, s.Bias}, {y.Q, s.Q}} {

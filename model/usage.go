@@ -20,6 +20,7 @@ const mostShares = 32
 
 const (
 	sharePrefix = "share_"
+	// The names of terms are how UsageOf finds the values of UsageTerms among those of a model.
 	entropyTerm = "regime_entropy"
 )
 
@@ -60,6 +61,7 @@ func WriteUsage(terms []float32, step uint64, m int, weights []float32) {
 		for _, w := range row {
 			sum += float64(w)
 		}
+		// A row without weights, as of a NaN, counts as one of no entropy and no shares.
 		if !(sum > 0) {
 			continue
 		}
@@ -106,6 +108,7 @@ func (u Usage) InUse() float64 { return matrix.Exp(u.spread()) }
 // weights are the same at every step: then the systems are one.
 func (u Usage) Information() float64 { return max(0, u.spread()-u.Entropy) }
 
+// spread is the entropy of the shares, −Σ_j s_j·log s_j, in nats.
 func (u Usage) spread() float64 {
 	h := 0.0
 	for _, s := range u.Shares {

@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Judgement is what the results say of a claim.
+// Judgement is what the results say of a claim. Of several statements the worst counts: fails, not measured,
+// undecided, holds.
 type Judgement string
 
 // The judgements.
@@ -25,7 +26,7 @@ type Verdict struct {
 	Detail string
 }
 
-// Claim is a statement of the paper that results can support or contradict.
+// Claim is a statement of the paper that results can support or contradict. judge reads the results alone.
 type Claim struct {
 	ID    string // for scripts
 	Part  Part
@@ -58,7 +59,8 @@ func below(a, b []float64) Judgement {
 	return Fails
 }
 
-// atLeast judges whether values reach a limit: all of them, none, or some.
+// atLeast judges whether values reach a limit: all of them, none, or some. One value, of a single seed, decides
+// nothing.
 func atLeast(values []float64, limit float64) Judgement {
 	s := spreadOf(values)
 	switch {
@@ -80,6 +82,7 @@ func Claims() []Claim {
 	return append(append(append(list, fhnClaims()...), ballClaims()...), dtClaims()...)
 }
 
+// table1Claims are about prediction errors over that of Static, at horizons of table 1.
 func table1Claims() []Claim {
 	return []Claim{
 		{
@@ -190,7 +193,8 @@ func (r *Results) order(env string, keys []string, horizons []int) Verdict {
 	return v
 }
 
-// share judges whether the error of Normal is a share of that of Fusion, within a factor of 1.5.
+// share judges whether the error of Normal is a share of that of Fusion, within a factor of 1.5. It is
+// |ln(Normal/Fusion/want)| ≤ ln 1.5 for every seed; seeds are paired in their order.
 func (r *Results) share(env string, want float64) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, k := range []int{5, 10} {
@@ -223,6 +227,7 @@ func (r *Results) stated(env, protocol, metric string, keys ...string) Verdict {
 	return Verdict{Holds, strings.Join(list, ", ")}
 }
 
+// probeClaims are about what states and switches hold, by the protocols velocity, contact, switches and latent.
 func probeClaims() []Claim {
 	return []Claim{
 		{
@@ -272,10 +277,12 @@ func probeClaims() []Claim {
 	}
 }
 
+// fhnClaims compare R² of the oscillator with its stimulus unknown.
 func fhnClaims() []Claim {
 	r2 := func(r *Results, key string, k int) []float64 {
 		return r.values(r.group(FHN, "fhn", key), "fhn", eval.Name("r2_unknown", k))
 	}
+	// R² of lower, less the margin, must lie below that of upper.
 	compare := func(r *Results, lower, upper string, margin float64, horizons []int) Verdict {
 		v := Verdict{Judgement: Holds}
 		for _, k := range horizons {
@@ -318,6 +325,7 @@ func fhnClaims() []Claim {
 	}
 }
 
+// ballClaims compare shares of wrong pixels; fewer are better.
 func ballClaims() []Claim {
 	wrong := func(r *Results, key, metric string, n int) []float64 {
 		return r.values(r.group(Ball, "ball", key), "pixels", eval.Name(metric, n))
@@ -352,6 +360,7 @@ func ballClaims() []Claim {
 	}
 }
 
+// dtClaims compare absolute errors at the durations of a step of figure 5c.
 func dtClaims() []Claim {
 	at := func(r *Results, key string, dt float64) []float64 {
 		return r.values(r.group(DT, "maze", dtKey(key, dt)), "dt", "error")
@@ -381,6 +390,7 @@ func dtClaims() []Claim {
 	}
 }
 
+// dtCompare judges whether the error of a is below that of b at each duration, in seconds.
 func dtCompare(r *Results, at func(*Results, string, float64) []float64, a, b string, steps []float64) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, dt := range steps {

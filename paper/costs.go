@@ -21,8 +21,10 @@ type configuration struct {
 	perUpdate float64 // seconds; 0: not measured
 }
 
-// Costs times an update of as many configurations as a time limit allows, at least one, and estimates all trials. A
-// configuration that is not timed counts as the mean of those on its environment, or of all.
+// Costs times an update of as many configurations as a time limit allows, at least one, and estimates all trials.
+// A configuration that is not timed counts as the mean of those on its environment, or of all. It blocks until all
+// are timed or the limit is over, and then for as long as the updates under way take. The first error of a
+// measurement is returned.
 func (s *Study) Costs(limit time.Duration) (Costs, error) {
 	var list []*configuration
 	of := make([]*configuration, len(s.Trials))
@@ -31,6 +33,7 @@ func (s *Study) Costs(limit time.Duration) (Costs, error) {
 		if s.Remaining(t) == 0 {
 			continue
 		}
+		// The seed plays no part in what an update costs.
 		c := t.Config.Clone()
 		c.Seed = 0
 		if known[c.Digest()] == nil {
@@ -65,6 +68,7 @@ func taken(list []*configuration) []*configuration {
 	}
 	var turns []*configuration
 	for n := 0; len(turns) < len(list); n++ {
+		// The n-th of each environment, before the next of any.
 		for _, kind := range order {
 			if n < len(by[kind]) {
 				turns = append(turns, by[kind][n])
@@ -74,11 +78,13 @@ func taken(list []*configuration) []*configuration {
 	return turns
 }
 
-// timeUpdates measures configurations in their order, as many at a time as there are runs at a time, until the limit.
+// timeUpdates measures configurations in their order, as many at a time as there are runs at a time, until the
+// limit. After an error nothing further is begun. measured counts those that were.
 func (s *Study) timeUpdates(list []*configuration, limit time.Duration) (measured int, err error) {
 	began := time.Now()
 	var mu sync.Mutex
 	var next int
+	// At least one configuration is timed, whatever the limit.
 	take := func() *configuration {
 		mu.Lock()
 		defer mu.Unlock()
@@ -105,7 +111,8 @@ func (s *Study) timeUpdates(list []*configuration, limit time.Duration) (measure
 	return next, err
 }
 
-// perUpdate is what an update of a configuration takes, measured or as a mean of others.
+// perUpdate is what an update of a configuration takes, measured or as a mean of others. It is in seconds, 0 if
+// nothing was measured. list are all configurations.
 func perUpdate(c *configuration, list []*configuration) float64 {
 	if c.perUpdate > 0 {
 		return c.perUpdate

@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval/figure"
 )
 
-// comparisons are the figures of a part that join its runs.
+// comparisons are the figures of a part that join its runs. They may be empty where nothing is measured.
 func (r *Results) comparisons(part Part) []figure.Comparison {
 	switch part {
 	case Table1:
@@ -22,6 +22,7 @@ func (r *Results) comparisons(part Part) []figure.Comparison {
 	return nil
 }
 
+// upTo are the horizons 1 … n.
 func upTo(n int) []float64 {
 	x := make([]float64, n)
 	for i := range x {
@@ -30,6 +31,7 @@ func upTo(n int) []float64 {
 	return x
 }
 
+// floats are whole numbers as places on an axis.
 func floats(n []int) []float64 {
 	var x []float64
 	for _, v := range n {
@@ -38,6 +40,8 @@ func floats(n []int) []float64 {
 	return x
 }
 
+// errors draws the squared error over that of Static, and the calibration beside it, over the horizon, a line for
+// each row of table 1.
 func (r *Results) errors(env string) figure.Comparison {
 	ratio := figure.ComparisonPanel{
 		Name: "ratio", Title: env + ": squared error over Static", X: "steps ahead, k",
@@ -68,6 +72,8 @@ func (r *Results) errors(env string) figure.Comparison {
 	return figure.Comparison{Name: "table1-" + env, Panels: []figure.ComparisonPanel{ratio, calibration}}
 }
 
+// r2 draws R² over the horizon for each model of the oscillator, and, from the runs of the first one, the true
+// equations as a reference.
 func (r *Results) r2() figure.Comparison {
 	panel := figure.ComparisonPanel{
 		Name: "r2", Title: "oscillator: R² of predictions, stimulus unknown",
@@ -75,6 +81,7 @@ func (r *Results) r2() figure.Comparison {
 	}
 	horizons := eval.FHNHorizons()
 	last := horizons[len(horizons)-1]
+	// Keys of groups, and the names that the published curves have.
 	keys := map[string]string{"concrete": "ours", "trslds": "TrSLDS", "rslds": "rSLDS"}
 	for i, g := range r.of(FHN, "fhn") {
 		line := figure.ComparisonLine{Name: g.Label, X: upTo(last), Seeds: cut(r.column(g, "fhn", "model_unknown"), last)}
@@ -105,12 +112,15 @@ func cut(lists [][]float64, n int) [][]float64 {
 	return out
 }
 
+// wrongPixels draws the share of wrong pixels over the number of predicted images, with a line of its own for what
+// a model smooths.
 func (r *Results) wrongPixels() figure.Comparison {
 	panel := figure.ComparisonPanel{
 		Name: "pixels", Title: "ball: wrong pixels in n predicted images", X: "images, n",
 		Y: "share of wrong pixels",
 	}
 	for _, g := range r.of(Ball, "ball") {
+		// What is predicted, then what is smoothed; each has a published curve of its own, or none.
 		for _, kind := range []struct{ suffix, label, paper string }{
 			{"", "", map[string]string{"normal": "ours", "kvae": "kvae_generative"}[g.Key]},
 			{"_smoothed", ", smoothed", map[string]string{"kvae": "kvae_smoothed"}[g.Key]},
@@ -133,7 +143,8 @@ func (r *Results) wrongPixels() figure.Comparison {
 	return figure.Comparison{Name: "ball-pixels", Panels: []figure.ComparisonPanel{panel}}
 }
 
-// bySeed are the members of an object of metrics, for each seed that has them.
+// bySeed are the members of an object of metrics, for each seed that has them. A list is [len(members)], without
+// gaps.
 func (r *Results) bySeed(g *Group, protocol, metric string, members []int) [][]float64 {
 	var lists [][]float64
 	for _, i := range g.trials {
@@ -150,6 +161,8 @@ func (r *Results) bySeed(g *Group, protocol, metric string, members []int) [][]f
 	return lists
 }
 
+// overDurations draws the absolute error over the duration of a step, and the same over that of Static, on axes of
+// logarithms: a line for each model joins its groups.
 func (r *Results) overDurations() figure.Comparison {
 	absolute := figure.ComparisonPanel{
 		Name: "error", Title: "one agent: absolute error per dimension",
@@ -175,6 +188,7 @@ func (r *Results) overDurations() figure.Comparison {
 			line := figure.ComparisonLine{Name: label, Seeds: make([][]float64, r.Plan.Seeds)}
 			for _, g := range byLabel[label] {
 				line.X = append(line.X, g.X)
+				// A missing value stays as NaN, so that all seeds have a value at each duration.
 				for seed, i := range g.trials {
 					line.Seeds[seed] = append(line.Seeds[seed], r.numbers[i]["dt"].Get(panel.metric))
 				}
@@ -197,6 +211,7 @@ type example struct {
 	file, caption string // of the run's figures, without extension
 }
 
+// examples are in the order of the report, part by part.
 func examples() []example {
 	return []example{
 		{Table1, "maze", "normal", "trajectories", "Maze, Normal: predicted trajectories beside the true ones"},

@@ -18,6 +18,9 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
+// Runs are large and slow to train; their numbers are small. Kept numbers let a report be written, and a study go on,
+// where the runs themselves are gone. They count as long as the same program would compute the same bits again.
+
 // Kept are the numbers of a trained and measured trial, in a file of their own, that count in place of its run when
 // that is gone. They count for one configuration and one arithmetic, whose bits they would be again.
 type Kept struct {
@@ -37,14 +40,15 @@ type Findings struct {
 	Curves  Curves       `json:"curves"`
 }
 
-// whole reports whether there are numbers of every protocol of a trial.
+// whole reports whether there are numbers of every protocol of a trial. A nil Kept has none.
 func (k *Kept) whole(t Trial) bool {
 	return k != nil &&
 		!slices.ContainsFunc(t.Protocols, func(name string) bool { return k.Protocols[name].Numbers == nil })
 }
 
 // arithmetic is a hash of the bits that this build computes for a trial: those of every kernel, and those of the
-// gradient of its first shard.
+// gradient of its first shard. It prepares the run, which simulates or reads its data. An error is that of the
+// preparation.
 func arithmetic(t Trial) (string, error) {
 	p, err := job.Prepare(t.Config, nil, 1)
 	if err != nil {
@@ -62,7 +66,7 @@ func arithmetic(t Trial) (string, error) {
 func (s *Study) keptPath(t Trial) string { return filepath.Join(s.KeepDir, t.Name+".json") }
 
 // ReadKept returns the numbers that were kept of a trial; nil if there are none, or if they are of another
-// configuration, another arithmetic or another test.
+// configuration, another arithmetic or another test. The errors are those of reading, and store.ErrDamaged.
 func (s *Study) ReadKept(t Trial) (*Kept, error) {
 	if s.KeepDir == "" {
 		return nil, nil
@@ -94,7 +98,7 @@ func (s *Study) ReadKept(t Trial) (*Kept, error) {
 }
 
 // keep writes the numbers of a trial whose run is trained and measured. Those of protocols that are not asked for this
-// time stay.
+// time stay. A run that is not finished keeps nothing. The file is replaced as a whole.
 func (s *Study) keep(t Trial) error {
 	if s.KeepDir == "" {
 		return nil
@@ -103,6 +107,7 @@ func (s *Study) keep(t Trial) error {
 	if err != nil || info.State != store.Finished {
 		return err
 	}
+	// All keys are kept: ReadKept compares the whole configuration.
 	k := &Kept{
 		Run: t.Name, Config: string(t.Config.YAML()), Version: s.Version, Updates: info.Step,
 		Parameters: info.ParametersSHA256,
@@ -111,6 +116,7 @@ func (s *Study) keep(t Trial) error {
 	if k.Arithmetic, err = arithmetic(t); err != nil {
 		return err
 	}
+	// The same parameters give the same numbers: those of protocols that are not measured now still hold.
 	if before, err := s.ReadKept(t); err != nil {
 		return err
 	} else if before != nil && before.Parameters == k.Parameters {
@@ -160,7 +166,7 @@ func (c *Curves) UnmarshalJSON(data []byte) error {
 }
 
 // upgraded gives the numbers that an older release kept their present names: it wrote NAME.KEY, and counted the places
-// of a list from 0.
+// of a list from 0. A name with a slash is one of the present form.
 func upgraded(n eval.Numbers) eval.Numbers {
 	if n == nil {
 		return nil
@@ -172,6 +178,7 @@ func upgraded(n eval.Numbers) eval.Numbers {
 			now[name] = v
 			continue
 		}
+		// A metric with the key 0 was a list, whose places now count from 1.
 		if _, list := n[metric+".0"]; list {
 			if place, err := strconv.Atoi(key); err == nil {
 				key = strconv.Itoa(place + 1)

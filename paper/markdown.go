@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// WriteMarkdown writes the document as Markdown.
+// WriteMarkdown writes the document as Markdown. Text is written as it is; only the cells of tables are escaped.
+// Of a figure the PNG is shown.
 func (d *Document) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n", d.Title, d.Lead)
+	// Facts are a table without headings.
 	if len(d.Facts) > 0 {
 		b.WriteString("\n| | |\n|---|---|\n")
 		for _, f := range d.Facts {
@@ -39,6 +41,7 @@ func (d *Document) WriteMarkdown(w io.Writer) error {
 	return nil
 }
 
+// markdown appends the table: numbers to the right, words to the left, the names of rows always to the left.
 func (t *Table) markdown(b *strings.Builder) {
 	if t.Caption != "" {
 		fmt.Fprintf(b, "%s\n\n", t.Caption)
@@ -54,6 +57,7 @@ func (t *Table) markdown(b *strings.Builder) {
 		b.WriteString("|\n")
 	}
 	line(t.Columns)
+	// The first column names the rows, to the left in any case.
 	b.WriteString("|---")
 	for range t.Columns[1:] {
 		b.WriteString("|" + rule)

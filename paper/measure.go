@@ -16,7 +16,8 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// measure measures a trained run by a protocol, unless that was done.
+// measure measures a trained run by a protocol, unless that was done. What was found lies in the folder of the
+// run, so that a study that was stopped goes on. The parameters are those of the best checkpoint.
 func (s *Study) measure(t Trial, name string) error {
 	folder := filepath.Join(s.RunsDir, t.Name)
 	if _, err := os.Stat(filepath.Join(folder, "tables", name+".json")); err == nil {
@@ -38,7 +39,8 @@ func (s *Study) measure(t Trial, name string) error {
 	return err
 }
 
-// ReadNumbers reads what a protocol found for the run of a folder; nil if it was not measured.
+// ReadNumbers reads what a protocol found for the run of a folder; nil if it was not measured. store.ErrDamaged is
+// returned for a file that does not parse.
 func ReadNumbers(folder, protocol string) (eval.Numbers, error) {
 	path := filepath.Join(folder, "tables", protocol+".json")
 	data, err := store.ReadFile(path)
@@ -59,7 +61,7 @@ func ReadNumbers(folder, protocol string) (eval.Numbers, error) {
 type Curves map[string][]float64
 
 // ReadCurves reads the curves that a protocol found for the run of a folder; nil if it was not measured. Cells that
-// hold no number are NaN.
+// hold no number are NaN. All columns are as long as each other.
 func ReadCurves(folder, protocol string) (Curves, error) {
 	path := filepath.Join(folder, "tables", protocol+".csv")
 	data, err := store.ReadFile(path)

@@ -10,7 +10,11 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Size says how large models are and how long they are trained.
+// A plan has groups, the rows and lines of the report, and trials, the runs behind them. Groups with the same
+// configuration share runs, and runs are named by the first group that needs them, chosen or not.
+
+// Size says how large models are and how long they are trained. It chooses presets and the settings on top of
+// them, see Group.at.
 type Size string
 
 // The sizes.
@@ -37,7 +41,8 @@ func (s Size) preset(environment string) string {
 	return environment
 }
 
-// Part is a table or a figure of the paper, with the models that it compares.
+// Part is a table or a figure of the paper, with the models that it compares. Groups, tables, figures and claims
+// belong to one part each.
 type Part string
 
 // The parts.
@@ -55,6 +60,7 @@ func Parts() []Part { return []Part{Table1, Ablation, FHN, Ball, DT} }
 // Choice chooses what a plan has: PART, PART/ENVIRONMENT or PART/ENVIRONMENT/MODEL, e.g. table1/reacher/normal.
 type Choice string
 
+// takes reports whether a group is chosen: the words of a choice are whole.
 func (c Choice) takes(g *Group) bool {
 	return strings.HasPrefix(string(g.Part)+"/"+g.Environment+"/"+g.Key+"/", string(c)+"/")
 }
@@ -62,7 +68,8 @@ func (c Choice) takes(g *Group) bool {
 // Exists reports whether there is anything to choose.
 func (c Choice) Exists() bool { return slices.ContainsFunc(groups(), c.takes) }
 
-// Group is a model on an environment, trained with several seeds.
+// Group is a model on an environment, trained with several seeds. Settings are arguments KEY=VALUE on top of the
+// preset of its environment.
 type Group struct {
 	Part        Part
 	Environment string
@@ -77,31 +84,36 @@ type Group struct {
 // Name begins the names of the runs.
 func (g *Group) Name() string { return g.Environment + "-" + g.Key }
 
-// Plan is what is trained and measured.
+// Plan is what is trained and measured. A plan is not changed after NewPlan. Trials[i] is a run that one or more
+// groups share.
 type Plan struct {
 	Size   Size
 	Seeds  int
 	Groups []*Group
 	Trials []Trial
 
+	// The trial of a configuration, by its keys that have an effect: what NewPlan shares runs by.
 	byConfig map[string]int // the trial of a configuration, named by its keys with an effect
 }
 
 // NewPlan resolves the configurations of what is chosen at a size, for seeds 1 to seeds; without choices, of all parts.
 // Groups with the same configuration share their runs, whose names are those of the first among all groups: what is
-// chosen does not change them, so that runs of another choice are found again.
+// chosen does not change them, so that runs of another choice are found again. The error is that of a setting that
+// does not resolve.
 func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan, error) {
 	p := &Plan{Size: size, Seeds: seeds, byConfig: map[string]int{}}
 	names := map[string]string{} // of the run of a configuration
 	for _, g := range groups() {
 		chosen := len(choices) == 0 || slices.ContainsFunc(choices, func(c Choice) bool { return c.takes(g) })
 		for seed := 1; seed <= seeds; seed++ {
+			// Later settings have precedence: the size decides over the group.
 			settings := append(slices.Clone(g.Settings), "seed="+strconv.Itoa(seed))
 			settings = append(settings, g.at(size)...)
 			r, err := kinds.Resolve(config.Sources{Preset: size.preset(g.Environment), Arguments: settings})
 			if err != nil {
 				return nil, fmt.Errorf("plan %s: %w", g.Name(), err)
 			}
+			// Settings that have no effect do not tell runs apart.
 			key := string(r.Config.Effective())
 			if names[key] == "" {
 				names[key] = fmt.Sprintf("%s-%d", g.Name(), seed)
@@ -152,7 +164,8 @@ func kvaeSchedule() []string {
 	}
 }
 
-// add adds a seed of a group, as a run of its own if there is none of that configuration.
+// add adds a seed of a group, as a run of its own if there is none of that configuration. A run that groups share
+// is measured by the protocols of all of them.
 func (p *Plan) add(g *Group, key, name string, c config.Config, settings []string) {
 	if i, known := p.byConfig[key]; known {
 		t := &p.Trials[i]
@@ -171,7 +184,8 @@ func (p *Plan) add(g *Group, key, name string, c config.Config, settings []strin
 	})
 }
 
-// groups lists the models of all parts, in the order of the report.
+// groups lists the models of all parts, in the order of the report. Each call makes them anew: a plan fills in
+// their trials.
 func groups() []*Group {
 	var list []*Group
 	for _, env := range []string{"maze", "reacher"} {
@@ -225,6 +239,7 @@ func table1Groups(env string) []*Group {
 		if key != "normal" && key != "linear" {
 			settings = append(settings, usualEpsilon(env)...)
 		}
+		// What a model has beside its preset: see usualEpsilon and manySystems.
 		if key == "concrete" || key == "deterministic" || key == "fusion" {
 			settings = append(settings, manySystems(env)...)
 		}
@@ -233,6 +248,7 @@ func table1Groups(env string) []*Group {
 			Protocols: append([]string{"table1"}, protocols...),
 		}
 	}
+	// Protocols that look into states and switches, and draw what they see.
 	ours := []string{"velocity", "contact", "switches", "latent", "trajectories"}
 	list := []*Group{
 		row("normal", "Ours (Normal)", ours, "model.switching=normal"),
@@ -298,7 +314,7 @@ func ablationGroups(env string) []*Group {
 	return list
 }
 
-// dtGroups are one agent in the maze at several durations of a step.
+// dtGroups are one agent in the maze at several durations of a step. X is the duration in seconds.
 func dtGroups() []*Group {
 	var list []*Group
 	for _, s := range []struct{ key, label, switching, weights string }{
@@ -321,5 +337,5 @@ func dtGroups() []*Group {
 	return list
 }
 
-// dtKey names a model at a duration of a step.
+// dtKey names a model at a duration of a step. dt is in seconds, the name in milliseconds.
 func dtKey(key string, dt float64) string { return fmt.Sprintf("one-%s-%gms", key, 1000*dt) }

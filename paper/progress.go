@@ -9,14 +9,14 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// Progress is how far a study is.
+// Progress is how far a study is. A trial counts as done whether it succeeded or not.
 type Progress struct {
 	Trials, Done int
 	Active       []Active // in the order in which they began
 	Trial        int      // the one that has changed
 }
 
-// Active is a trial that is being trained or measured.
+// Active is a trial that is being trained or measured. Step and Steps count updates.
 type Active struct {
 	Trial       int
 	Name        string
@@ -25,7 +25,8 @@ type Active struct {
 	Measuring   string  // the protocol; empty: it is being trained
 }
 
-// Line writes the progress in at most width columns; width below 1 is no limit.
+// Line writes the progress in at most width columns; width below 1 is no limit. Trials that do not fit are left
+// out.
 func (p Progress) Line(width int) string {
 	parts := []string{fmt.Sprintf("%d of %d runs", p.Done, p.Trials)}
 	for _, a := range p.Active {
@@ -41,7 +42,8 @@ func (p Progress) Line(width int) string {
 	return strings.Join(parts, "  ")
 }
 
-// board collects the progress of trials that run at the same time.
+// board collects the progress of trials that run at the same time. Its methods may be called by several
+// goroutines: show is called with the lock held, so one call at a time, and must not call back.
 type board struct {
 	show func(Progress)
 
@@ -50,6 +52,7 @@ type board struct {
 	study    *Study
 }
 
+// newBoard is the board of a study that has begun nothing.
 func newBoard(s *Study) *board {
 	return &board{show: s.Show, study: s, progress: Progress{Trials: len(s.Trials)}}
 }
@@ -70,13 +73,14 @@ func (b *board) change(i int, f func(*Active)) {
 	b.tell(i)
 }
 
-// tell shows the progress.
+// tell shows a copy of the progress, which show may keep, after a change of trial i. The lock is held.
 func (b *board) tell(i int) {
 	p := b.progress
 	p.Trial, p.Active = i, slices.Clone(p.Active)
 	b.show(p)
 }
 
+// training, measuring and done enter what a trial does.
 func (b *board) training(i int, p terminal.Progress) {
 	b.change(i, func(a *Active) { a.Step, a.Rate = p.Step, p.StepRate })
 }

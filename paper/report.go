@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Document is a report.
+// Document is a report, independent of how it is rendered.
 type Document struct {
 	Title    string
 	Lead     string // what it is about, in a sentence or two
@@ -33,7 +33,8 @@ type Section struct {
 	Blocks []Block
 }
 
-// Anchor is what links to the section end with.
+// Anchor is what links to the section end with. It is the title in small letters and digits, with hyphens for
+// anything else but at its ends.
 func (s Section) Anchor() string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		switch {
@@ -57,7 +58,7 @@ type Block struct {
 // Paragraph makes a block of text.
 func Paragraph(text string) Block { return Block{Text: text} }
 
-// Table is a rectangle of cells. The first column names the rows.
+// Table is a rectangle of cells. The first column names the rows. All rows are as long as Columns.
 type Table struct {
 	Caption string
 	Columns []string
@@ -66,7 +67,7 @@ type Table struct {
 	Notes   []string // below the table
 }
 
-// Figure is a picture in a file.
+// Figure is a picture in a file. The files are written before the document is.
 type Figure struct {
 	File    string // path relative to the document, with slashes
 	Vector  string // the same as SVG; empty: there is none
@@ -74,7 +75,7 @@ type Figure struct {
 	Alt     string // what it shows, for who cannot see it
 }
 
-// Picture makes a block of the figure of that name in the folder figures, as PNG and SVG.
+// Picture makes a block of the figure of that name in the folder figures, as PNG and SVG. The caption is its Alt, too.
 func Picture(name, caption string) Block {
 	return Block{Figure: &Figure{
 		File: path.Join("figures", name+".png"), Vector: path.Join("figures", name+".svg"), Caption: caption, Alt: caption,

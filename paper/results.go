@@ -10,7 +10,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Results are the numbers of all runs of a plan that were measured.
+// Results are the numbers of all runs of a plan that were measured. They are read once and not changed. A metric
+// that is missing is NaN or left out.
 type Results struct {
 	Plan    *Plan
 	runsDir string
@@ -19,11 +20,13 @@ type Results struct {
 	kept    []*Kept // [trial]; nil: the run is there, or there is nothing
 }
 
-// Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was kept.
+// Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was
+// kept. Runs that are not measured are no error: their numbers are missing.
 func Read(p *Plan, s *Study) (*Results, error) {
 	r := &Results{Plan: p, runsDir: s.RunsDir}
 	for _, t := range p.Trials {
 		var kept *Kept
+		// A run that is finished goes before what was kept of it.
 		if info, err := store.Load(r.runsDir, t.Name); err != nil || info.State != store.Finished {
 			var err error
 			if kept, err = s.ReadKept(t); err != nil {
@@ -39,7 +42,8 @@ func Read(p *Plan, s *Study) (*Results, error) {
 	return r, nil
 }
 
-// found are the numbers of a trial by protocol.
+// found are the numbers and curves of a trial by protocol: those that were kept, if they are given, else those in
+// the folder of the run. A protocol that did not measure it has nil.
 func (r *Results) found(t Trial, kept *Kept) (map[string]eval.Numbers, map[string]Curves, error) {
 	numbers, curves := map[string]eval.Numbers{}, map[string]Curves{}
 	for _, name := range t.Protocols {
@@ -69,6 +73,7 @@ func (r *Results) countKept() int {
 	return n
 }
 
+// folder is that of the run of a trial.
 func (r *Results) folder(t Trial) string { return filepath.Join(r.runsDir, t.Name) }
 
 // measured counts the runs of which every protocol has results.
@@ -96,7 +101,7 @@ func (r *Results) group(part Part, env, key string) *Group {
 	return nil
 }
 
-// of lists the groups of a part and an environment.
+// of lists the groups of a part and an environment. The order is that of the plan.
 func (r *Results) of(part Part, env string) []*Group {
 	var list []*Group
 	for _, g := range r.Plan.Groups {
@@ -107,7 +112,8 @@ func (r *Results) of(part Part, env string) []*Group {
 	return list
 }
 
-// values are a metric of a group for each seed that was measured and has it.
+// values are a metric of a group for each seed that was measured and has it. The order is that of the seeds; a nil
+// group has none.
 func (r *Results) values(g *Group, protocol, metric string) []float64 {
 	if g == nil {
 		return nil
@@ -121,7 +127,7 @@ func (r *Results) values(g *Group, protocol, metric string) []float64 {
 	return list
 }
 
-// column is a column of the curves of a group for each seed that was measured.
+// column is a column of the curves of a group for each seed that was measured. It is [seed][row of the CSV file].
 func (r *Results) column(g *Group, protocol, name string) [][]float64 {
 	var list [][]float64
 	for _, i := range g.trials {
@@ -132,12 +138,13 @@ func (r *Results) column(g *Group, protocol, name string) [][]float64 {
 	return list
 }
 
-// spread is the mean of values and their range.
+// spread is the mean of values and their range: what a cell of a table and a claim look at.
 type spread struct {
 	mean, low, high float64
 	n               int
 }
 
+// spreadOf is the spread of finite values. Of none the mean is NaN and the range empty, from +∞ to −∞.
 func spreadOf(values []float64) spread {
 	s := spread{mean: math.NaN(), low: math.Inf(1), high: math.Inf(-1), n: len(values)}
 	if s.n == 0 {
@@ -170,6 +177,7 @@ func short(v float64) string {
 	case math.Abs(v) >= 1e5:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
+	// Three significant digits, and never more than six decimals.
 	digits := 2
 	if v != 0 {
 		digits = 2 - int(math.Floor(math.Log10(math.Abs(v))))

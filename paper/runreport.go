@@ -19,13 +19,14 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Run is a run to report.
+// Run is a run to report. A run that still trains is reported as far as it is.
 type Run struct {
 	Info      store.Info
 	Overrides []string // settings on top of the preset
 }
 
-// Write writes index.html, report.md, numbers.csv and figures of runs, which are in runsDir, into a folder.
+// Write writes index.html, report.md, numbers.csv and figures of runs, which are in runsDir, into a folder. It
+// does not matter whether the runs are finished. Files of the same names are replaced.
 func Write(dir, runsDir string, list []Run) error {
 	figures := filepath.Join(dir, "figures")
 	if err := os.MkdirAll(figures, 0o755); err != nil {
@@ -75,6 +76,7 @@ func Write(dir, runsDir string, list []Run) error {
 	)
 }
 
+// settings are what the runs were trained with and where they came to.
 func settings(list []Run) *Table {
 	t := &Table{Columns: []string{
 		"run", "preset and settings", "seed", "state", "updates", "parameters",
@@ -91,8 +93,10 @@ func settings(list []Run) *Table {
 	return t
 }
 
-// curves draws the loss of every run at training and at validation.
+// curves draws the loss of every run at training and at validation. A run without a loss has no line; without any
+// there is a sentence in place of the figure, which is written into the folder figures.
 func curves(figures, runsDir string, names []string) (Section, error) {
+	// By the names that the records of a run have for where a loss was measured.
 	panels := map[string]*figure.ComparisonPanel{
 		"train":      {Name: "train", Title: "loss in training, averaged", X: "update", Y: "loss (nats per time step)"},
 		"validation": {Name: "validation", Title: "loss at validation", X: "update", Y: "loss (nats per time step)"},
@@ -108,6 +112,7 @@ func curves(figures, runsDir string, names []string) (Section, error) {
 		if err != nil {
 			return Section{}, fmt.Errorf("read the metrics of run %s: %w", name, err)
 		}
+		// A split without a loss leaves its panel without this run.
 		for split, p := range panels {
 			line := figure.ComparisonLine{Name: name, Seeds: make([][]float64, 1)}
 			for _, v := range averaged(found[split]) {
@@ -135,7 +140,8 @@ func curves(figures, runsDir string, names []string) (Section, error) {
 // drawn is the largest number of points of a curve.
 const drawn = 200
 
-// averaged averages neighbours of a curve, so that at most 200 points are left.
+// averaged averages neighbours of a curve, so that at most 200 points are left. Each point is the mean of as many
+// neighbours, in update and in loss.
 func averaged(curve [][2]float64) [][2]float64 {
 	each := (len(curve) + drawn - 1) / drawn
 	if each < 2 {
@@ -153,7 +159,8 @@ func averaged(curve [][2]float64) [][2]float64 {
 	return out
 }
 
-// measured shows the tables and figures of a run, and enters its numbers.
+// measured shows the tables and figures of a run, and enters its numbers. Numbers are rows run, protocol, metric,
+// value of the CSV file. What was measured of the run is shown as the command printed it.
 func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 	s := Section{Title: "Run " + name}
 	tables, err := filepath.Glob(filepath.Join(folder, "tables", "*.json"))
@@ -187,7 +194,8 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 	return s, err
 }
 
-// verdictOf is the line of a measurement that says in words what the model is worth; empty: it has none.
+// verdictOf is the line of a measurement that says in words what the model is worth; empty: it has none. It is the
+// first line that begins with that word.
 func verdictOf(text string) string {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "Verdict: ") {
@@ -197,7 +205,8 @@ func verdictOf(text string) string {
 	return ""
 }
 
-// copied copies the figures of a run.
+// copied copies the figures of a run, as PNG and SVG where they are there, under names that begin with the run's,
+// and returns their blocks.
 func copied(to, from, name string) ([]Block, error) {
 	pictures, err := filepath.Glob(filepath.Join(from, "*.png"))
 	if err != nil {

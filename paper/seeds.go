@@ -15,7 +15,9 @@ type seeds struct {
 	runs     []Run
 }
 
-// bySeed finds the seeds among runs, two or more that are different, in the order of the first of them.
+// bySeed finds the seeds among runs, two or more that are different, in the order of the first of them. Runs count
+// as alike if preset and settings are the same words in the same order. Of runs with the same seed the first
+// counts.
 func bySeed(list []Run) []seeds {
 	var all []seeds
 	for _, r := range list {
@@ -40,12 +42,14 @@ func overSeeds(runsDir string, list []Run) (Section, error) {
 		t := &Table{
 			Caption: g.settings, Columns: []string{"", "mean", "± SE over seeds", "lowest", "highest", "seeds"},
 		}
+		// By protocol and metric, the value of each run that has it.
 		values := map[string][]float64{}
 		for _, r := range g.runs {
 			if err := collect(values, filepath.Join(runsDir, r.Info.Name)); err != nil {
 				return s, err
 			}
 		}
+		// Metrics that one run alone has say nothing of a spread.
 		var names []string
 		for name, v := range values {
 			if len(v) > 1 {
@@ -87,7 +91,7 @@ func collect(values map[string][]float64, folder string) error {
 	return nil
 }
 
-// standardError is that of a mean of values.
+// standardError is that of a mean of values. It is s/√n with s² = Σ (v − mean)²/(n − 1).
 func standardError(values []float64, mean float64) float64 {
 	sum, n := 0.0, float64(len(values))
 	for _, v := range values {

@@ -14,7 +14,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Trial is a run to train and the protocols that measure it.
+// Trial is a run to train and the protocols that measure it. Its name is that of the run's folder in
+// Study.RunsDir.
 type Trial struct {
 	Name      string        // of the run
 	Config    config.Config // resolved
@@ -45,7 +46,8 @@ var (
 	ErrFailed = errors.New("failed")
 )
 
-// Check reports a trial whose folder holds another run, before anything is trained.
+// Check reports a trial whose folder holds another run, before anything is trained. The error is ErrDiffers, with
+// what differs, or that of reading.
 func (s *Study) Check() error {
 	for _, t := range s.Trials {
 		if _, err := s.state(t); err != nil {
@@ -55,7 +57,8 @@ func (s *Study) Check() error {
 	return nil
 }
 
-// state reads what exists of a trial; the zero Info is that of a run that has not begun.
+// state reads what exists of a trial; the zero Info is that of a run that has not begun. A run of another
+// configuration is ErrDiffers.
 func (s *Study) state(t Trial) (store.Info, error) {
 	info, err := store.Load(s.RunsDir, t.Name)
 	if errors.Is(err, store.ErrNotFound) {
@@ -76,7 +79,8 @@ func (s *Study) state(t Trial) (store.Info, error) {
 	return info, nil
 }
 
-// Remaining is the number of updates of a trial that are not done.
+// Remaining is the number of updates of a trial that are not done. It is 0 where the trial is finished, kept, or
+// cannot be read: Check reports the latter.
 func (s *Study) Remaining(t Trial) uint64 {
 	info, err := s.state(t)
 	if err != nil || info.State == store.Finished {
@@ -88,9 +92,12 @@ func (s *Study) Remaining(t Trial) uint64 {
 	return t.Config.Train.Steps - min(info.Checkpoint, t.Config.Train.Steps)
 }
 
-// Run trains and measures all trials, those with the greatest cost first. A trial that fails does not stop the others:
-// the error, of kind ErrFailed, names all that failed. When ctx ends, Run writes checkpoints and returns its error.
+// Run trains and measures all trials, those with the greatest cost first. A trial that fails does not stop the
+// others: the error, of kind ErrFailed, names all that failed. When ctx ends, Run writes checkpoints and returns
+// its error. costs has one number for each trial, in any unit. A trial that was done before is only looked at, and
+// its numbers are kept.
 func (s *Study) Run(ctx context.Context, costs []float64) error {
+	// The longest first, so that none is left over at the end while other cores rest.
 	order := make([]int, len(s.Trials))
 	for i := range order {
 		order[i] = i
@@ -105,6 +112,7 @@ func (s *Study) Run(ctx context.Context, costs []float64) error {
 		return 0
 	})
 	b := newBoard(s)
+	// The channel holds all trials and is closed: nobody waits where a worker stops early.
 	waiting := make(chan int, len(order))
 	for _, i := range order {
 		waiting <- i

@@ -8,14 +8,16 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// A column of a table is a metric of a protocol, with the published figure of each row where there is one.
+// A column of a table is a metric of a protocol, with the published figure of each row where there is one: paper
+// returns it and true. A nil paper has none.
 type column struct {
 	heading, protocol, metric string
 	paper                     func(g *Group) (float64, bool)
 }
 
 // table lays a metric for each column out, a row for each group, and lists the published figures in brackets. name is
-// that of the table in numbers.csv.
+// that of the table in numbers.csv. A table knows its groups and columns only: block makes it for the eye,
+// writeCells for numbers.csv.
 type table struct {
 	name, caption string
 	groups        []*Group
@@ -25,6 +27,7 @@ type table struct {
 
 const spreadNote = "Each cell is the mean over the seeds, with their range; the paper's figure is in square brackets."
 
+// block makes the cells of a table: mean and range over the seeds, and the published figure in brackets.
 func (r *Results) block(t table) Block {
 	out := &Table{Caption: t.caption, Columns: []string{""}, Notes: append([]string{spreadNote}, t.notes...)}
 	for _, c := range t.columns {
@@ -44,6 +47,7 @@ func (r *Results) block(t table) Block {
 	return Block{Table: out}
 }
 
+// published is the figure of the paper for a group; false if there is none.
 func (c column) published(g *Group) (float64, bool) {
 	if c.paper == nil {
 		return 0, false
@@ -51,7 +55,7 @@ func (c column) published(g *Group) (float64, bool) {
 	return c.paper(g)
 }
 
-// tables lists the tables of a part.
+// tables lists the tables of a part. A table may have no groups where the plan has none.
 func (r *Results) tables(part Part) []table {
 	switch part {
 	case Table1:
@@ -75,6 +79,7 @@ func (r *Results) tables(part Part) []table {
 	return nil
 }
 
+// ratios is table 1 of the paper as errors over that of Static, with the published ratios.
 func (r *Results) ratios(env string) table {
 	t := table{
 		name: "table1-" + env, caption: "Squared error of predictions k steps ahead over that of Static, " + env,
@@ -105,6 +110,8 @@ func (r *Results) ratios(env string) table {
 	return t
 }
 
+// errorsOf is the squared error itself, and over the variance that the model predicts. It has no published figures
+// beside it; those of ratios compare.
 func (r *Results) errorsOf(env string) table {
 	t := table{
 		name: "errors-" + env, caption: "Squared error, and the same over the predicted variance, " + env,
@@ -123,11 +130,15 @@ func (r *Results) errorsOf(env string) table {
 	return t
 }
 
+// only is a published figure of one model; v = 0 is none.
 func only(key string, v float64) func(*Group) (float64, bool) {
 	return func(g *Group) (float64, bool) { return v, g.Key == key && v > 0 }
 }
 
+// probes is about what velocities, contacts and walls leave in states and switches, for the models that the
+// protocol contact measures.
 func (r *Results) probes(env string) table {
+	// Only the models that the protocol contact measures have a row.
 	groups := slices.DeleteFunc(r.of(Table1, env), func(g *Group) bool {
 		return !slices.Contains(g.Protocols, "contact")
 	})
@@ -136,6 +147,7 @@ func (r *Results) probes(env string) table {
 	if env == "maze" {
 		velocity = eval.VelocityPaper
 	}
+	// Published figures are of one model each: velocities of Normal, contacts of Concrete.
 	t := table{name: "probes-" + env, caption: "What states and switches hold, " + env, groups: groups, columns: []column{
 		{"velocity R², from z", "velocity", "r2_z/mean", only("normal", velocity)},
 		{"velocity R², from x and the x before", "velocity", "r2_xx/mean", nil},
@@ -147,6 +159,7 @@ func (r *Results) probes(env string) table {
 		{"chance", "contact", "chance/mean", nil},
 		{"systems in use (perplexity)", "switches", "perplexity", nil},
 	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
+	// The arm turns, so velocities are tried in its frame too; walls are the maze's.
 	if env == "reacher" {
 		t.columns = append(t.columns[:1:1], append([]column{{
 			"velocity R², from z × (1, cos θ, sin θ)", "velocity",
@@ -162,6 +175,7 @@ func (r *Results) probes(env string) table {
 	return t
 }
 
+// ablation compares kinds of switches and of weights by the ratio to Static and the systems in use.
 func (r *Results) ablation(env string) table {
 	t := table{name: "ablation-" + env, caption: "Switches and weights of ours, " + env, groups: r.of(Ablation, env)}
 	for _, k := range eval.Table1Horizons() {
@@ -174,6 +188,7 @@ func (r *Results) ablation(env string) table {
 	return t
 }
 
+// oscillator is R² by horizon, with the published curves.
 func (r *Results) oscillator() table {
 	t := table{
 		name: "fhn", caption: "R² of predictions k steps ahead, oscillator, stimulus unknown", groups: r.of(FHN, "fhn"),
@@ -196,6 +211,8 @@ func (r *Results) oscillator() table {
 	return t
 }
 
+// pixels is a metric by number of images, and the same of what smoothing gives; published says whether the paper
+// has figures of this metric.
 func (r *Results) pixels(name, caption, metric string, published bool) table {
 	t := table{name: "ball-" + name, caption: caption, groups: r.of(Ball, "ball")}
 	for _, suffix := range []string{"", "_smoothed"} {
@@ -232,10 +249,11 @@ func (r *Results) pixels(name, caption, metric string, published bool) table {
 const pixelBound = "From four images, no prediction can expect fewer wrong pixels than 0.0069, 0.0095, 0.0134 and " +
 	"0.0170 in the next 1, 5, 10 and 15: a ball at its nearest pixel leaves its velocity open."
 
-// durations has a row for each model and duration.
+// durations has a row for each model and duration: error and ratio over Static.
 func (r *Results) durations() table {
 	t := table{name: "dt", caption: "Absolute error per dimension over ten steps, one agent in the maze"}
 	for _, g := range r.of(DT, "maze") {
+		// A copy: its label also says the duration.
 		row := *g
 		row.Label = fmt.Sprintf("%s, %g s", g.Label, g.X)
 		t.groups = append(t.groups, &row)

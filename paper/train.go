@@ -11,7 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// train brings a trial to its last step: it begins it, continues it, or finds it finished.
+// train brings a trial to its last step: it begins it, continues it, or finds it finished. When ctx ends it writes
+// a checkpoint and returns nil.
 func (s *Study) train(ctx context.Context, i int, b *board) error {
 	t := s.Trials[i]
 	info, err := s.state(t)
@@ -30,7 +31,8 @@ func (s *Study) train(ctx context.Context, i int, b *board) error {
 	return err
 }
 
-// open begins the run of a trial, or opens it to continue.
+// open begins the run of a trial, or opens it to continue. On an error nothing is left open. The caller closes the
+// run.
 func (s *Study) open(t Trial, info store.Info) (*lead.Reopened, error) {
 	if info.Name != "" {
 		r, err := lead.Reopen(lead.Place{Kinds: s.Kinds, RunsDir: s.RunsDir, Command: s.Command}, t.Name, 1)
@@ -53,7 +55,8 @@ func (s *Study) open(t Trial, info store.Info) (*lead.Reopened, error) {
 	return &lead.Reopened{Run: run, Plan: p}, nil
 }
 
-// lead trains an open run with one worker, records how it ended and closes it.
+// lead trains an open run with one worker, records how it ended and closes it. The run is closed on every path;
+// errors of all three are joined. show is called after steps, as the trainer reports them.
 func (s *Study) lead(ctx context.Context, r *lead.Reopened, show func(terminal.Progress)) error {
 	transport, err := lead.Embed(lead.Direct, s.Log)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // Write writes the report into a folder: index.html, report.md, numbers.csv, runs.csv and figures. The same results
-// give the same files.
+// give the same files. Files of the same names are replaced, others stay.
 func (r *Results) Write(dir string, facts []Fact) error {
 	figures := filepath.Join(dir, "figures")
 	if err := os.MkdirAll(figures, 0o755); err != nil {
@@ -29,6 +29,7 @@ func (r *Results) Write(dir string, facts []Fact) error {
 	if err != nil {
 		return err
 	}
+	// What the report rests on stands above it: measured runs, and those whose numbers were kept.
 	text := fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)
 	if n := r.countKept(); n > 0 {
 		text += fmt.Sprintf("; the numbers of %d come from earlier runs and were not computed again", n)
@@ -59,7 +60,7 @@ var titles = map[Part]string{
 	DT:       "Duration of a step",
 }
 
-// document lays the report out, and writes its figures into a folder.
+// document lays the report out, and writes its figures into a folder. A part that the plan lacks has no section.
 func (r *Results) document(figures string) (*Document, error) {
 	d := &Document{
 		Title: "Switching Linear Dynamics for Variational Bayes Filtering, reproduced",
@@ -68,6 +69,7 @@ func (r *Results) document(figures string) (*Document, error) {
 			"With one seed, or at size smoke, where nothing is learned, it is undecided.", r.Plan.Size),
 		Sections: []Section{{Title: "Claims", Blocks: []Block{{Table: r.claims()}}}},
 	}
+	// A section has tables, the figures that join the runs, and figures of single runs.
 	for _, part := range Parts() {
 		if !slices.ContainsFunc(r.Plan.Groups, func(g *Group) bool { return g.Part == part }) {
 			continue
@@ -113,7 +115,8 @@ func empty(c figure.Comparison) bool {
 	return true
 }
 
-// examples copies figures of single runs. That of a run whose numbers were kept is there from before.
+// examples copies figures of single runs. That of a run whose numbers were kept is there from before. A figure
+// that is missing is left out.
 func (r *Results) examples(part Part, figures string) ([]Block, error) {
 	var blocks []Block
 	for _, e := range examples() {
@@ -121,6 +124,7 @@ func (r *Results) examples(part Part, figures string) ([]Block, error) {
 		if e.part != part || g == nil {
 			continue
 		}
+		// The run of the first seed; a figure needs both formats.
 		first, complete := g.trials[0], true
 		for _, extension := range []string{".png", ".svg"} {
 			to := filepath.Join(figures, e.name()+extension)
@@ -148,6 +152,7 @@ func (r *Results) examples(part Part, figures string) ([]Block, error) {
 	return blocks, nil
 }
 
+// claims is the table of all claims with their judgements and numbers.
 func (r *Results) claims() *Table {
 	t := &Table{Columns: []string{"claim of the paper", "judgement", "measured"}, Words: true}
 	for _, c := range Claims() {
@@ -172,6 +177,7 @@ func (r *Results) Judge(c Claim) Verdict {
 	return v
 }
 
+// runTable is the list of runs of the report, without the columns that say little to people.
 func (r *Results) runTable() *Table {
 	t := &Table{
 		Columns: []string{"run", "settings on top of its preset", "updates", "state", "SHA-256 of the parameters"},
@@ -201,7 +207,7 @@ func (r *Results) runRows() [][]string {
 	return rows
 }
 
-// csv is the content of numbers.csv and runs.csv.
+// csv is the content of numbers.csv and runs.csv. A claim is a row of numbers.csv, too.
 func (r *Results) csv() (numbers, list []byte, err error) {
 	var a, b bytes.Buffer
 	w := csv.NewWriter(&a)
@@ -229,7 +235,7 @@ func (r *Results) csv() (numbers, list []byte, err error) {
 	return a.Bytes(), b.Bytes(), nil
 }
 
-// writeCells writes a metric of a group, a line for each seed.
+// writeCells writes a metric of a group, a line for each seed. A seed that was not measured has an empty value.
 func (r *Results) writeCells(w *csv.Writer, t table, g *Group, c column) {
 	published := ""
 	if v, ok := c.published(g); ok {

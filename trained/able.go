@@ -7,7 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Ability is a kind of question, Q, that the forecasters of some families answer.
+// Ability is a kind of question, Q, that the forecasters of some families answer. Whether a forecaster has one is
+// decided by its Go type alone; Families are for the message.
 type Ability[Q any] struct {
 	Does     string // what a model does, for messages
 	Families []string
@@ -34,7 +35,8 @@ var (
 // latentFamilies are the families with a latent state and base systems.
 var latentFamilies = []string{"slds", "fusion", "dvbf", "kvae", "rslds", "trslds", "arhmm"}
 
-// Ask returns the model's answers to a kind of question, or ErrUnable with the families that have them.
+// Ask returns the model's answers to a kind of question, or ErrUnable with the families that have them. The
+// answers come from a Forecaster of their own, which works in the units of the model and serves one goroutine.
 func Ask[Q any](r *Run, a Ability[Q]) (Q, error) {
 	f, err := r.Forecaster()
 	if err != nil {
@@ -50,7 +52,8 @@ func Ask[Q any](r *Run, a Ability[Q]) (Q, error) {
 }
 
 // about returns the model's answers to a kind of question about a whole series, with the series as a batch and the run
-// with its scale.
+// with its scale. Gaps that the family cannot read are filled in. The errors are ErrUnable and those of a series,
+// ErrSeries.
 func about[Q any](r *Run, a Ability[Q], s Series) (f Q, own *Run, b model.Batch, err error) {
 	if f, err = Ask(r, a); err != nil {
 		return f, nil, b, err

@@ -9,7 +9,9 @@ import (
 )
 
 // Alike groups the regimes of a model by recordings that were divided into them: for each regime
-// the first of its group (see eval.Likeness). It returns ErrUnable for a model without base systems or filtered states.
+// the first of its group (see eval.Likeness). It returns ErrUnable for a model without base systems or filtered
+// states. of and regimes are as long as each other; the regimes of a recording are those of its last steps, by
+// base system.
 func (r *Run) Alike(of []Recording, regimes [][]int, seed uint64) ([]int, error) {
 	f, err := Ask(r, Filters)
 	if err != nil {

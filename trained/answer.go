@@ -18,6 +18,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
+// Questions are answered by methods of Run; functions of the answer files turn what they return into an Answer,
+// which knows no model. So every command writes the same forms.
+
 // Answer is one answer in all its forms.
 type Answer struct {
 	Table  eval.Table // for the eye, short
@@ -32,7 +35,8 @@ type Answer struct {
 	Above, Below eval.Table // for the eye, above and below Table; without rows: there is none
 }
 
-// Array is a named array, row-major: of numbers, or one of the other two.
+// Array is a named array, row-major: of numbers, or one of the other two. A Shape without dimensions is a single
+// value; values are as many as the product of the shape, its last dimension running fastest.
 type Array struct {
 	Name   string
 	Shape  []int
@@ -79,7 +83,8 @@ func (a *Answer) WriteText(w io.Writer) error {
 	return a.Below.WriteText(w)
 }
 
-// Write writes the answer in the format of a path's ending.
+// Write writes the answer in the format of a path's ending. It returns ErrEnding for another ending, and an error
+// for a picture that the answer does not have. It may have written a part of the file before an error.
 func (a *Answer) Write(w io.Writer, path string) error {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".npz":
@@ -106,6 +111,7 @@ func (a *Answer) WriteFile(path string) error {
 	return disk.Replace(disk.System(), path, func(w io.Writer) error { return a.Write(w, path) })
 }
 
+// draw renders the figure as the ending says.
 func (a *Answer) draw(w io.Writer, path string) error {
 	if a.Figure == nil {
 		return errors.New("there is no picture of this")
@@ -121,6 +127,7 @@ func (a *Answer) draw(w io.Writer, path string) error {
 	return err
 }
 
+// writeNPZ writes every array as a member of an archive, as numpy.load reads it.
 func (a *Answer) writeNPZ(w io.Writer) error {
 	archive := array.NewArchiveWriter(w)
 	for _, x := range a.Arrays {
@@ -135,6 +142,7 @@ func (a *Answer) writeNPZ(w io.Writer) error {
 	return archive.Close()
 }
 
+// writeNPY writes the array in the format of NumPy: float64 or int64, little-endian, or text.
 func (x Array) writeNPY(w io.Writer) error {
 	switch {
 	case x.Text != nil:
@@ -153,7 +161,8 @@ func (x Array) writeNPY(w io.Writer) error {
 	return err
 }
 
-// JSON is an object with a nested list for each array; what is not finite is null.
+// JSON is an object with a nested list for each array; what is not finite is null. A Report stands in place of the
+// arrays. It ends with a newline.
 func (a *Answer) JSON() ([]byte, error) {
 	if a.Report != nil {
 		return append(a.Report, '\n'), nil
@@ -170,6 +179,7 @@ func (a *Answer) JSON() ([]byte, error) {
 		}
 		b.Write(name)
 		b.WriteByte(':')
+		// A text without a shape is a list.
 		if x.Text != nil && x.Shape == nil {
 			x.Shape = []int{len(x.Text)}
 		}
@@ -182,7 +192,7 @@ func (a *Answer) JSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// nest writes the elements from at on of dimension d and those behind it.
+// nest writes the elements from at on of dimension d and those behind it. at counts the values that are written.
 func (x Array) nest(b *bytes.Buffer, d int, at *int) error {
 	if d == len(x.Shape) {
 		var v any
@@ -213,14 +223,16 @@ func (x Array) nest(b *bytes.Buffer, d int, at *int) error {
 }
 
 // stack joins arrays of several series, of up to so many steps each, behind an axis of series; those of a single series
-// get none. Shorter ones are filled up with NaN.
+// get none. Shorter ones are filled up with NaN. All arrays are there in the order in which they were first added;
+// an array that no series added to is not there.
 type stack struct {
 	series int
 	arrays []Array
 	index  map[string]int
 }
 
-// add adds rows of a series: [len(rows), width], of steps if they have as many as the longest.
+// add adds rows of series i: [len(rows), width], of steps if they have as many as the longest. The first call with
+// a name makes the array, [series,steps,width].
 func (s *stack) add(i int, name string, rows [][]float64, steps, width int) {
 	x := s.array(name, steps*width, []int{steps, width})
 	for t, row := range rows {
@@ -228,6 +240,8 @@ func (s *stack) add(i int, name string, rows [][]float64, steps, width int) {
 	}
 }
 
+// array finds the array with a name, or makes one of NaN: size values for each series, of the given shape. The
+// pointer holds until the next array is made.
 func (s *stack) array(name string, size int, shape []int) *Array {
 	if s.index == nil {
 		s.index = map[string]int{}
@@ -248,7 +262,7 @@ func (s *stack) array(name string, size int, shape []int) *Array {
 	return &s.arrays[at]
 }
 
-// cube adds planes of a series: [planes, steps, width].
+// cube adds planes of a series: [planes, steps, width]. Every series has as many planes and steps.
 func (s *stack) cube(i int, name string, planes [][][]float64, steps, width int) {
 	x := s.array(name, len(planes)*steps*width, []int{len(planes), steps, width})
 	for p, rows := range planes {
@@ -274,7 +288,7 @@ func (s *stack) ints(i int, name string, values []int, steps int) {
 	}
 }
 
-// finish adds the lengths of several series.
+// finish adds the array length [series], the steps of each, if there are several, and returns all.
 func (s *stack) finish(lengths []int) []Array {
 	if s.series > 1 {
 		x := Array{Name: "length", Shape: []int{s.series}}

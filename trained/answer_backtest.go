@@ -11,7 +11,7 @@ import (
 // Backtest is the test of a model of recordings. Arrays are mae, rmse, mase and crps [predictors, horizon], coverage
 // [predictors, levels, horizon], levels and predictors, the model first; of several recordings also recording, and
 // recording_mase, recording_persistence, recording_coverage80 and recording_mae [recordings, channels]. JSON is that of
-// eval.
+// eval. It does not measure: r is what Run.Backtest returned.
 func Backtest(r eval.RecordedReport) (*Answer, error) {
 	a := &Answer{Above: r.ScoreTable(), Table: r.Table(), Rows: r.CurveTable()}
 	var err error
@@ -27,6 +27,7 @@ func Backtest(r eval.RecordedReport) (*Answer, error) {
 	var names []string
 	for _, s := range r.Scores {
 		names = append(names, s.Name)
+		// Every list is written by predictors and then horizons; the order of the map plays no part.
 		for name, values := range map[string][]float64{"mae": s.MAE, "rmse": s.RMSE, "mase": s.MASE, "crps": s.CRPS} {
 			lists[name].Values = append(lists[name].Values, values...)
 		}
@@ -39,6 +40,7 @@ func Backtest(r eval.RecordedReport) (*Answer, error) {
 		{Name: "levels", Shape: []int{len(eval.Levels)}, Values: eval.Levels},
 		{Name: "predictors", Text: names},
 	}
+	// Several recordings are scored one by one below the table.
 	if each := r.EachTable(false); len(each.Rows) > 0 {
 		a.Below = each
 		a.Arrays = append(a.Arrays, ofEach(r)...)
@@ -48,7 +50,7 @@ func Backtest(r eval.RecordedReport) (*Answer, error) {
 	return a, nil
 }
 
-// ofEach are the scores of each recording.
+// ofEach are the scores of each recording, by the names that Backtest lists. There is one at least.
 func ofEach(r eval.RecordedReport) []Array {
 	n := len(r.Each)
 	names := Array{Name: "recording"}

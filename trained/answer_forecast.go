@@ -16,7 +16,8 @@ const (
 )
 
 // Forecasts are those of what follows each recording. levels are those of the quantiles, in ascending order. Arrays are
-// mean [H,nx], quantiles [levels,H,nx] and levels, behind an axis of recordings if there are several.
+// mean [H,nx], quantiles [levels,H,nx] and levels, behind an axis of recordings if there are several. All
+// forecasts have the same horizon. past and list are in the same order.
 func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *Answer {
 	H, nx := len(list[0].Mean), len(list[0].Mean[0])
 	a := &Answer{Rows: headed(past)}
@@ -71,9 +72,11 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 	return a
 }
 
+// percent is a share in per cent, in as few digits as it takes.
 func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) }
 
-// fan is the end of a recording and what is expected after it.
+// fan is the end of a recording and what is expected after it. It shows twice the horizon of the past, or 40 steps
+// if that is more, and the band between the outermost quantiles.
 func fan(past Recording, mean [][]float64, quantiles [][][]float64, c Columns) figure.Timeline {
 	from := max(0, len(past.Observations)-max(2*len(mean), 40))
 	line := figure.Timeline{Title: past.Name, First: from, Unit: c.DT, Of: c.TimeUnit}
@@ -90,6 +93,7 @@ func fan(past Recording, mean [][]float64, quantiles [][][]float64, c Columns) f
 	return line
 }
 
+// column is channel i of rows.
 func column(rows [][]float64, i int) []float64 {
 	list := make([]float64, len(rows))
 	for t, row := range rows {
@@ -98,6 +102,7 @@ func column(rows [][]float64, i int) []float64 {
 	return list
 }
 
+// caption says that only the first series are drawn, where there are more than a figure shows.
 func caption(list []Recording) string {
 	if len(list) > 3 {
 		return fmt.Sprintf("the first 3 of %d recordings", len(list))
@@ -105,6 +110,8 @@ func caption(list []Recording) string {
 	return ""
 }
 
+// forecastTable is the forecast of one recording for the eye: up to shownRows steps and shownChannels channels,
+// each with the outermost quantiles.
 func forecastTable(past Recording, f Forecast, c Columns, levels []float64) eval.Table {
 	t := eval.Table{Title: fmt.Sprintf("forecast of %s, %d steps after the last of %d", past.Name, len(f.Mean),
 		len(past.Observations)), Corner: "step", Digits: 5}
@@ -120,6 +127,7 @@ func forecastTable(past Recording, f Forecast, c Columns, levels []float64) eval
 	}
 	for _, h := range shown(len(f.Mean)) {
 		row := eval.Row{Name: "+" + strconv.Itoa(h+1)}
+		// Where the files have dates, a row bears the date that the step would have.
 		if at := past.Times.Text(len(past.Observations) + h); at != nil {
 			row.Name = strings.Join(at, " ")
 		}

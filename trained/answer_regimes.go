@@ -15,7 +15,8 @@ import (
 // Arrays are probability [T,M] and regime [T], per regime dwell_mean, dwell_median, visits, steps, A, B, bias, Q,
 // eigenvalues (real, imaginary), time_constants and periods, transitions [M,M], system [M], the
 // base system of each regime, and regimes_used, their perplexity. If every recording has labels, they are scored too:
-// see agree. Each of several bodies counts as a recording.
+// see agree. Each of several bodies counts as a recording. Systems come by base system, as Run.Systems returns
+// them, and are put into the order of the regimes.
 func Segmentations(of []Recording, list []Segmentation, systems []System, c Columns) *Answer {
 	of, list = apart(of, list)
 	m := len(list[0].Probability[0])
@@ -25,6 +26,7 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	a.Rows.Columns = slices.Concat(a.Rows.Columns, []string{"regime"}, probabilities(m))
 	all := stack{series: len(list)}
 	lines := figure.Timelines{Name: "segment", Caption: caption(of), Regimes: m}
+	// Dwells and transitions are counted over all recordings together.
 	var sequences [][]int
 	called := labels(of)
 	for i, s := range list {
@@ -77,6 +79,7 @@ func systemsOf(order []int, m int) Array {
 	return a
 }
 
+// probabilities are the headings of the columns of a row of probabilities.
 func probabilities(m int) []string {
 	var list []string
 	for k := range m {
@@ -85,6 +88,8 @@ func probabilities(m int) []string {
 	return list
 }
 
+// regimeArrays are the arrays of dwells, transitions and, if there are any, systems, in the order of the regimes:
+// [M], [M,M] and [M,nz,…].
 func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array {
 	m := len(dwells)
 	mean, median := Array{Name: "dwell_mean", Shape: []int{m}}, Array{Name: "dwell_median", Shape: []int{m}}
@@ -101,6 +106,7 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array
 	if len(systems) == 0 {
 		return list
 	}
+	// Base systems have these beside: matrices row by row, eigenvalues as pairs.
 	nz := len(systems[0].A)
 	A, Q := Array{Name: "A", Shape: []int{m, nz, nz}}, Array{Name: "Q", Shape: []int{m, nz, nz}}
 	B, bias := Array{Name: "B"}, Array{Name: "bias", Shape: []int{m, nz}}
@@ -137,6 +143,7 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 		Columns: []string{"share %", "visits", "mean dwell", "longest", "|λ| max", "time constant", "period", "mostly to"},
 		Whole:   []string{"visits", "mostly to"},
 	}
+	// The largest share first; stable, so that equal ones stay in the order of their numbers.
 	total := 0
 	order := make([]int, len(dwells))
 	for k, d := range dwells {
@@ -161,6 +168,7 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 			}
 		}
 		most := 0
+		// What follows most often, other than the regime itself; a dash where nothing does.
 		for j, n := range counts[k] {
 			if j != k && n > most {
 				most, row.Values[7] = n, float64(j+1)
@@ -175,6 +183,7 @@ func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Column
 	return t
 }
 
+// finite is v, or NaN, a dash in a table, for an infinity.
 func finite(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return math.NaN()

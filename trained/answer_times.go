@@ -7,7 +7,8 @@ import (
 )
 
 // headed is a table for CSV with a row for each step of recordings: the recording by its id, the step by its time in
-// the form of the files, where they have those, and by its number.
+// the form of the files, where they have those, and by its number. Times are texts, so they stand among the marks
+// of the table.
 func headed(of []Recording) eval.Table {
 	t := eval.Table{Corner: "recording", Columns: []string{"step"}}
 	if identified(of) {
@@ -22,7 +23,7 @@ func headed(of []Recording) eval.Table {
 	return t
 }
 
-// identified reports whether each recording has an id of its own.
+// identified reports whether each recording has an id of its own. Only then an id tells rows apart.
 func identified(of []Recording) bool {
 	seen := map[string]bool{"": true}
 	for _, r := range of {
@@ -34,7 +35,7 @@ func identified(of []Recording) bool {
 	return of[0].IDColumn != ""
 }
 
-// labels name recordings in rows.
+// labels name recordings in rows. It is the id where all have one, else where it was read from.
 func labels(of []Recording) []string {
 	list, own := make([]string, len(of)), identified(of)
 	for i, r := range of {
@@ -46,7 +47,8 @@ func labels(of []Recording) []string {
 }
 
 // timed are the arrays time [T], or [recordings,T], and id [recordings], where the files have those. Steps are counted
-// from the given one of each recording; lengths has how many there are.
+// from the given one of each recording; lengths has how many there are. Steps that a shorter recording does not
+// have hold an empty text.
 func timed(of []Recording, steps int, from func(i int) int, lengths func(i int) int) []Array {
 	var list []Array
 	if headed(of).Marks != nil {

@@ -13,7 +13,7 @@ import (
 const dominant, little = 0.95, 0.05
 
 // use says how many regimes are in use and, of vectors, what they explain, and adds regimes_used, the perplexity of
-// their shares.
+// their shares. A single regime has no verdict.
 func (a *Answer) use(of []Recording, regimes [][]int, dwells []eval.Dwell) {
 	var steps []float64
 	for _, d := range dwells {
@@ -43,7 +43,8 @@ func (a *Answer) use(of []Recording, regimes [][]int, dwells []eval.Dwell) {
 // mostExplained is the largest number of channels that an autoregression is fitted to.
 const mostExplained = 64
 
-// explain says how much regimes explain of how series of few channels move, and adds explained.
+// explain says how much regimes explain of how series of few channels move, and adds explained. It is empty where
+// nothing can be fitted.
 func (a *Answer) explain(of []Recording, regimes [][]int, m int) string {
 	if len(of[0].Observations[0]) > mostExplained {
 		return ""
@@ -64,6 +65,7 @@ func (a *Answer) explain(of []Recording, regimes [][]int, m int) string {
 	return line + "."
 }
 
+// labelled reports whether every recording has true regimes.
 func labelled(of []Recording) bool {
 	return !slices.ContainsFunc(of, func(r Recording) bool { return r.Truth == nil })
 }
@@ -83,6 +85,7 @@ func (a *Answer) agree(of []Recording, regimes [][]int, m int) map[int]int {
 	n := len(g.Labels)
 	labels, match := Array{Name: "labels", Shape: []int{n}}, Array{Name: "match", Shape: []int{n}}
 	table := Array{Name: "contingency", Shape: []int{n, m}}
+	// From labels to regimes, as contingency and match say; the figure colours true regimes by it.
 	stands := map[int]int{}
 	for i, row := range g.Counts {
 		stands[g.Labels[i]] = g.Match[i]
@@ -100,6 +103,7 @@ func (a *Answer) agree(of []Recording, regimes [][]int, m int) map[int]int {
 	return stands
 }
 
+// scalar is an array without dimensions.
 func scalar(name string, v float64) Array {
 	return Array{Name: name, Shape: []int{}, Values: []float64{v}}
 }

@@ -18,7 +18,8 @@ type Filtering struct {
 	Regime   []int       // of the system that has most weight, as Segmentation counts them
 }
 
-// Filter infers the latent states of a series. The same seed gives the same path.
+// Filter infers the latent states of a series. The same seed gives the same path. The errors are ErrUnable and
+// ErrSeries.
 func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 	f, r, prefix, err := about(r, Filters, s)
 	if err != nil {
@@ -38,13 +39,14 @@ func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 	return y, nil
 }
 
-// Smoothing is what a whole series tells about each of its time steps.
+// Smoothing is what a whole series tells about each of its time steps, a row for each.
 type Smoothing struct {
 	Observations [][]float64 // what the model expects there, in the units of the data, whether it was observed or not
 	Mean, SD     [][]float64 // of the latent state
 }
 
-// Smooth infers the latent states of a series from all of it, and fills its gaps.
+// Smooth infers the latent states of a series from all of it, and fills its gaps. The same series always gives the
+// same answer. The errors are ErrUnable and ErrSeries.
 func (r *Run) Smooth(s Series) (Smoothing, error) {
 	f, r, b, err := about(r, Smooths, s)
 	if err != nil {
@@ -53,6 +55,7 @@ func (r *Run) Smooth(s Series) (Smoothing, error) {
 	var answer model.Smoothing
 	f.Smooth(&answer, b)
 	expected := r.scaled(answer.Observations, answer.NX)
+	// What is expected of a transformed channel is transformed, too; Restore undoes that by the observed values.
 	for c := range answer.NX {
 		if t := r.transform(c); t != (files.Transform{}) {
 			for i, v := range t.Restore(channel(expected, c), channel(s.Observations, c)) {
@@ -94,6 +97,7 @@ func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
 		return each[0], nil
 	}
 	out := Segmentation{System: each[0].System, Regime: each[0].Regime, Bodies: each}
+	// One row has the regimes of all bodies, one after another.
 	for t := range each[0].Probability {
 		var row []float64
 		for _, body := range each {
@@ -104,7 +108,8 @@ func (r *Run) Segment(s Series, seed uint64) (Segmentation, error) {
 	return out, nil
 }
 
-// segmentation is that of body k of so many, whose probabilities stand one after another, with regimes in an order.
+// segmentation is that of body k of so many, whose probabilities stand one after another, with regimes in an
+// order. all is [step][bodies·regimes]; the result shares no memory with it.
 func segmentation(all [][]float64, k, bodies int, order []int) Segmentation {
 	out := Segmentation{System: order}
 	for _, row := range all {
@@ -135,8 +140,9 @@ type SimulateQuery struct {
 	Steps, Episodes int
 	Controls        [][]float64 // a row for each step, the same for all episodes; nil: zeros
 	Seed            uint64      // the same seed gives the same series
-	// Before are observations that the series follow, in the units of the data; they matter to a run that was trained on
-	// differences. nil: the end of its own data, or zeros (of logarithms: ones) where those are not at hand.
+	// Before are observations that the series follow, in the units of the data; they matter to a run that was
+	// trained on differences. nil: the end of its own data, or zeros (of logarithms: ones) where those are not at
+	// hand.
 	Before [][]float64
 	// Of is the recording of training in whose scale the series are, where each has one of its own
 	// (env.normalise=recording); one that training did not see has that of Before.
@@ -160,6 +166,7 @@ func (r *Run) SimulateLike(list []Recording, seed uint64) ([]Simulation, error) 
 	var all []Simulation
 	for i, like := range list {
 		q := SimulateQuery{Steps: steps, Episodes: 1, Controls: like.Controls, Seed: seed + uint64(i), Of: like.Of}
+		// A recording that training did not see is scaled by its own observations.
 		if _, known := r.scale.Of(like.Of); !known {
 			q.Before = like.Observations
 		}
@@ -175,7 +182,8 @@ func (r *Run) SimulateLike(list []Recording, seed uint64) ([]Simulation, error) 
 	return all, nil
 }
 
-// Simulate draws series from the model alone.
+// Simulate draws series from the model alone. They are as many as Episodes, each of Steps steps. The errors are
+// ErrUnable, ErrSeries and a usage error where they would take too much memory.
 func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 	f, err := Ask(r, Samples)
 	if err != nil {
@@ -198,6 +206,7 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The same controls for every episode, time-major.
 	all := make([]float32, 0, len(controls)*q.Episodes)
 	for t := range q.Steps {
 		for range q.Episodes {
@@ -283,7 +292,8 @@ func (r *Run) Systems(dt float64) ([]System, error) {
 	return list, nil
 }
 
-// system takes scaled controls out of a single system of the model.
+// system takes scaled controls out of a single system of the model. Bias and B change, as u' = (u − mean)/sd;
+// times of the modes are in units of dt, or steps if it is 0.
 func (r *Run) system(s model.Systems, dt float64) (System, error) {
 	y := System{A: square(s.A, s.NZ), B: square(s.B, s.NU), Bias: s.Bias, Q: square(s.Q, s.NZ)}
 	if s.NU == 0 {
@@ -353,7 +363,8 @@ func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, err
 // differenceStep is the step of the latent state for differences of the decoder's mean.
 const differenceStep = 1e-2
 
-// sensitivity is ∂x/∂z by central differences, in the units of the data.
+// sensitivity is ∂x/∂z by central differences, in the units of the data. It is nil for a model without a decoder
+// of states alone. All 2·nz states are decoded at once.
 func (r *Run) sensitivity(f any, state []float64) [][]float64 {
 	emitter, ok := f.(model.Emitter)
 	if !ok {
@@ -363,6 +374,7 @@ func (r *Run) sensitivity(f any, state []float64) [][]float64 {
 	z, mean := make([]float32, 2*nz*nz), make([]float32, 2*nz*nx)
 	for j := range nz {
 		for side, h := range []float64{differenceStep, -differenceStep} {
+			// Rows 2j and 2j+1 differ from the state in dimension j alone, by ± differenceStep.
 			row := z[(2*j+side)*nz:][:nz]
 			for i, v := range state {
 				row[i] = float32(v)

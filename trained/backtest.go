@@ -13,7 +13,8 @@ import (
 // Backtest predicts recordings from starts all along them (a rolling origin) and scores the model and the baselines:
 // persistence, the last season, linear least squares and an autoregression with controls, which are fitted to the
 // training recordings. Nothing is fitted to what is predicted: data, in their own units, or what the run held out of
-// its own if data is nil.
+// its own if data is nil. The errors are ErrUnable, ErrSeries and a usage error where the test would take too much
+// memory.
 func (r *Run) Backtest(data *files.Dataset, q eval.Question) (eval.RecordedReport, error) {
 	if q.Horizon < 0 || q.Prefix < 0 || q.Stride < 0 || q.Season < 0 {
 		return eval.RecordedReport{}, fmt.Errorf("%w: horizon %d, prefix %d, stride %d, season %d; none is negative",
@@ -27,6 +28,7 @@ func (r *Run) Backtest(data *files.Dataset, q eval.Question) (eval.RecordedRepor
 		return eval.RecordedReport{}, fmt.Errorf("%w: env.kind=%s is simulated, eval measures it; backtest is for recordings",
 			ErrUnable, r.Environment())
 	}
+	// Other data take the place of the run's test part, under the scale of the run.
 	if data != nil {
 		if err := r.Fits(columnsOf(data)); err != nil {
 			return eval.RecordedReport{}, err
@@ -59,7 +61,8 @@ func (r *Run) Seen(q eval.Question) (int, error) {
 }
 
 // held are the training recordings of a run with other data as the test.
-// What training did not see is scaled by what is seen before the first prediction, where each recording has a scale.
+// What training did not see is scaled by what is seen before the first prediction, where each recording has a
+// scale. The training episodes share their memory with those of the run.
 func held(own *eval.Recordings, scale files.Normalisation, test *files.Dataset) *eval.Recordings {
 	set := *own.Set
 	set.Episodes = nil
@@ -77,7 +80,7 @@ func held(own *eval.Recordings, scale files.Normalisation, test *files.Dataset) 
 }
 
 // named is a data set whose recordings without a name have that of their place: their numbers are those of the run's
-// own.
+// own. The data that it is given stay as they are.
 func named(data *files.Dataset) *files.Dataset {
 	all := *data
 	all.Episodes = slices.Clone(data.Episodes)

@@ -18,7 +18,8 @@ func fitsMemory(bytes float64, what, less string) error {
 	return config.Usagef("%s take %.3g GiB, more than %d: ask for %s", what, bytes/(1<<30), mostHeld>>30, less)
 }
 
-// forecastFits is fitsMemory for the paths of so many forecasts.
+// forecastFits is fitsMemory for the paths of so many forecasts. Each value is counted as float64, with its
+// deviation.
 func (r *Run) forecastFits(recordings int, q Query) error {
 	f, err := r.Forecaster()
 	if err != nil {

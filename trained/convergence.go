@@ -13,7 +13,8 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself agree.
+// converge says in findings, and in convergence.csv of a folder, how well the chains of a model that fits itself
+// agree. A model that does not fit itself by chains writes nothing and says nothing.
 func (r *Run) converge(found *eval.Findings, dir string) error {
 	m, ok := r.model.(model.Diagnosed)
 	if !ok {
@@ -32,6 +33,7 @@ func (r *Run) converge(found *eval.Findings, dir string) error {
 		}
 	}
 	found.Report.Metrics = append(found.Report.Metrics, diagnosed(m)...)
+	// Without sweeps after the burn-in there is nothing to compare.
 	note := fmt.Sprintf("%d chains: too few sweeps after the burn-in to compare them.", sweeps.Chains)
 	if len(parts) > 0 {
 		note = fmt.Sprintf("%d chains, R̂ with effective sample sizes of centre and tails: %s (at most 1.01 and at least "+
@@ -47,7 +49,8 @@ func (r *Run) converge(found *eval.Findings, dir string) error {
 	return store.WriteFile(filepath.Join(dir, "convergence.csv"), text.Bytes())
 }
 
-// diagnosed says how well the chains of a model that fits itself agree; nil where it has none.
+// diagnosed says how well the chains of a model that fits itself agree; nil where it has none. For each quantity
+// they are rhat_NAME, ess_bulk_NAME and ess_tail_NAME.
 func diagnosed(m any) []eval.Metric {
 	chains, ok := m.(model.Diagnosed)
 	if !ok {

@@ -19,7 +19,9 @@ type ExportOptions struct {
 
 // Export writes the model into a folder and returns the paths of the files: the tensors as safetensors or npz with
 // model.json, which describes the steps of the model as graphs that deploy/python/switchyard.py runs; or an ONNX file
-// for each graph. Graphs take and give the units of the data. Not every family has graphs.
+// for each graph. Graphs take and give the units of the data. Not every family has graphs. The folder is made if
+// it is not there; files of the same names are replaced. The errors are ErrUnable for a family without graphs
+// where the format needs them, and ErrSeries for a negative horizon.
 func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	if o.Horizon < 0 {
 		return nil, fmt.Errorf("%w: a horizon of %d steps; at least one is needed", ErrSeries, o.Horizon)
@@ -31,6 +33,7 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What cannot be written as graphs is refused with the families that can.
 	list, err := export.Files(m, export.Format(o.Format))
 	if errors.Is(err, export.ErrGraphs) {
 		_, err = Ask(r, Exports)
@@ -52,7 +55,7 @@ func (r *Run) Export(dir string, o ExportOptions) ([]string, error) {
 	return paths, nil
 }
 
-// exported is the model as what is exported.
+// exported is the model as what is exported. Where the files of training are gone, it has no names of columns.
 func (r *Run) exported(horizon int) (export.Model, error) {
 	f, err := r.Forecaster()
 	if err != nil {

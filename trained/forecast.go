@@ -61,6 +61,7 @@ func (f Forecast) Quantile(level float64) [][]float64 {
 	return q
 }
 
+// quantile is Quantile for one step and channel.
 func (f Forecast) quantile(step, channel int, level float64) float64 {
 	if len(f.Paths) == 1 && f.SD == nil {
 		return math.NaN()
@@ -90,7 +91,8 @@ func (f Forecast) far(past Recording, c Columns) string {
 	return ""
 }
 
-// Forecast filters a series and predicts what follows it.
+// Forecast filters a series and predicts what follows it. The errors are ErrUnable, ErrSeries, ErrDiverged and
+// that of the context.
 func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	f, err := r.Forecaster()
 	if err != nil {
@@ -116,6 +118,7 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	}
 	var out Forecast
 	var filled []model.Batch // of each portion of the paths
+	// Portions of the paths, each with a stream of noise of its own.
 	for done := 0; done < q.Samples; done += together {
 		if q.Context != nil && q.Context.Err() != nil {
 			return Forecast{}, fmt.Errorf("forecast: %w", q.Context.Err())
@@ -141,12 +144,14 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	return out, nil
 }
 
-// join adds paths to those of a forecast, of which there are so many.
+// join adds paths to those of a forecast, of which there are so many. The mean is that of all paths; the draw
+// stays that of the first portion.
 func (f *Forecast) join(g Forecast, paths int) {
 	if paths == 0 {
 		*f = g
 		return
 	}
+	// A running mean: each portion counts by its paths.
 	share := float64(len(g.Paths)) / float64(paths+len(g.Paths))
 	for t, row := range f.Mean {
 		for c := range row {
@@ -188,6 +193,7 @@ const (
 const farthestUnscaled = 1e15
 
 // check returns ErrDiverged for a forecast, before transforms are undone, that is not finite or far from all data.
+// Channels without a scale are held to the range of float32.
 func (f *Forecast) check(r *Run) error {
 	scale := r.scale.Observations
 	for h, row := range f.Mean {

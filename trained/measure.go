@@ -17,7 +17,10 @@ import (
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// Evaluation is the result of a protocol, with its files.
+// A run is measured by the protocols of package eval. Tables, reports and figures of a protocol lie in the folder
+// of the run under its name, those of an unusual question beside them under a name of their own.
+
+// Evaluation is the result of a protocol, with its files. Its numbers are those of the files.
 type Evaluation struct {
 	Table   []byte       // for people
 	Report  []byte       // JSON
@@ -33,7 +36,8 @@ func (e *Evaluation) JSON() []byte {
 	return e.Report
 }
 
-// Protocols lists the protocols that fit a configuration, the usual one of its environment first.
+// Protocols lists the protocols that fit a configuration, the usual one of its environment first. It is nil if the
+// environment cannot be made.
 func Protocols(c config.Config) []eval.Protocol {
 	if c.Recorded() {
 		return eval.ProtocolsFor(c.Env.Kind, nil)
@@ -52,7 +56,8 @@ func Usual(c config.Config) bool {
 }
 
 // Choose finds the protocol that a question to a run of a configuration names. It returns ErrUnable if the protocol
-// does not fit the environment, or config.ErrUsage if the question does not fit the protocol.
+// does not fit the environment, or config.ErrUsage if the question does not fit the protocol. An empty name is the
+// first that fits, the usual one.
 func Choose(c config.Config, q eval.Question) (eval.Protocol, error) {
 	var names []string
 	for _, p := range Protocols(c) {
@@ -69,7 +74,7 @@ func Choose(c config.Config, q eval.Question) (eval.Protocol, error) {
 		c.Env.Kind), "it has %s", strings.Join(names, ", "))
 }
 
-// fits reports what is asked for that the protocol does not have.
+// fits reports what is asked for that the protocol does not have. It is a usage error, or nil.
 func fits(p eval.Protocol, q eval.Question) error {
 	switch {
 	case q.Episodes < 0 || q.Prefix < 0:
@@ -87,7 +92,7 @@ func fits(p eval.Protocol, q eval.Question) error {
 }
 
 // Evaluate measures the run by the protocol of a question and writes table, report and figure into the folder of the
-// run.
+// run. It blocks until all is computed. Files of an earlier measurement by the same question are replaced.
 func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 	p, err := Choose(r.config, q)
 	if err != nil {
@@ -154,7 +159,8 @@ func Metrics(c config.Config, p eval.Protocol, recordings *eval.Recordings) ([]e
 // step is the metric that says which parameters were measured.
 func step(n uint64) eval.Metric { return eval.Metric{Name: "step", Values: []float64{float64(n)}} }
 
-// subject is the run as what a question is about.
+// subject is the run as what a question is about. What the question leaves open has the values of the
+// configuration; a named column of labels is read.
 func (r *Run) subject(q eval.Question) (eval.Subject, error) {
 	f, err := r.Forecaster()
 	if err != nil {
@@ -183,7 +189,8 @@ func (r *Run) subject(q eval.Question) (eval.Subject, error) {
 	}, nil
 }
 
-// variant names a measurement that is not the usual one of the protocol; it is empty for that.
+// variant names a measurement that is not the usual one of the protocol; it is empty for that. Its files have the
+// name as a suffix, its figures a folder of that name.
 func variant(p eval.Protocol, q eval.Question) string {
 	var words []string
 	if q.Fresh && p.Ends {
@@ -195,9 +202,10 @@ func variant(p eval.Protocol, q eval.Question) string {
 	return strings.Join(words, "-")
 }
 
-// write writes the tables for the parameters after the given step.
+// write writes the tables for the parameters after the given step. The report is written last.
 func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
+	// Table and report say which parameters were measured.
 	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(at)))
 	found.Report.Metrics = append(found.Report.Metrics, step(at))
 	if len(found.Scores.Rows) > 0 {

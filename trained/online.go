@@ -11,8 +11,13 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
+// An Online has the model and buffers, a State what is known of one series. A series begins with several
+// observations that are filtered together, again with each that comes; after that every observation costs one step
+// of the model.
+
 // Online filters series as they come, one observation at a time. A step costs the same however long a series is. It
-// serves one goroutine at a time; its State belongs to a series.
+// serves one goroutine at a time; its State belongs to a series. from, to and the slices are buffers of the last
+// call.
 type Online struct {
 	run     *Run
 	stepper model.Stepper
@@ -25,7 +30,8 @@ type Online struct {
 	sd      []float32
 }
 
-// State is what an Online knows of one series.
+// State is what an Online knows of one series. The zero State is that of a series that has not begun. Slices that
+// are exported belong to the state: a step overwrites them.
 type State struct {
 	Steps int // observations so far
 	// Of is the recording of training whose scale the series has, where each has one of its own. Another series has the
@@ -45,7 +51,8 @@ type State struct {
 	switched []float32            // the switch that led there; nil after the first observation
 }
 
-// Clone returns a state of its own with the same contents. What both share is never changed in place.
+// Clone returns a state of its own with the same contents. What both share is never changed in place. The buffers
+// to which a step appends are clipped, so that it allocates new ones.
 func (s *State) Clone() State {
 	c := *s
 	for _, list := range []*[]float64{&c.Mean, &c.SD, &c.Weights, &c.Expected, &c.Noise} {
@@ -69,7 +76,7 @@ type storedState struct {
 	Measured                          *files.Normalisation `json:",omitempty"`
 }
 
-// MarshalJSON writes all that a filter goes on from.
+// MarshalJSON writes all that a filter goes on from. What is not finite becomes null.
 func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedState{
 		s.Steps, s.Of, eval.NumberList(s.Mean), eval.NumberList(s.SD), eval.NumberList(s.Weights), eval.NumberList(s.Expected),
@@ -99,10 +106,12 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Check returns ErrSeries if a state that was read from elsewhere is not one of the model.
+// Check returns ErrSeries if a state that was read from elsewhere is not one of the model. It also completes the
+// dimensions of the state, so that Step may be asked next.
 func (o *Online) Check(s *State) error {
 	d := o.dims
 	begun := s.Steps > 0
+	// Lengths that the model's dimensions ask for, and what the first steps are inferred from.
 	fits := s.Steps >= 0 && (!begun || len(s.z) == d.NZ && len(s.Mean) == d.NZ) &&
 		(len(s.switched) == 0 || len(s.switched) == d.Carried()) && s.first.T >= 0 &&
 		len(s.first.Observations) == s.first.T*d.NX && len(s.first.Controls) == s.first.T*d.NU
@@ -127,7 +136,8 @@ func (o *Online) Check(s *State) error {
 	return nil
 }
 
-// Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series only.
+// Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series
+// only.
 func (r *Run) Online() (*Online, error) {
 	f, err := Ask(r, Steps)
 	if err != nil {
@@ -141,7 +151,9 @@ func (r *Run) Online() (*Online, error) {
 type Observation struct{ Values, Controls []float64 }
 
 // Step filters the next observation of each of several series, all at once. No state may be there twice. The first
-// observations of a series, as many as the model infers a first state from, are filtered again with each that comes.
+// observations of a series, as many as the model infers a first state from, are filtered again with each that
+// comes. next[i] belongs to states[i]. A series that has begun costs one step of the model, all of these together.
+// The first ErrSeries ends it, before anything is filtered.
 func (o *Online) Step(states []*State, next []Observation) error {
 	d := o.dims
 	o.x, o.u = grow(o.x, len(states)*d.NX), grow(o.u, len(states)*d.NU)
@@ -150,6 +162,7 @@ func (o *Online) Step(states []*State, next []Observation) error {
 			return err
 		}
 	}
+	// Those that go on from a state are filtered as one batch; those that begin, each by itself.
 	var together []int
 	for i, s := range states {
 		if s.Steps < o.stepper.Warmup() || s.switched == nil {
@@ -178,7 +191,8 @@ func (o *Online) Step(states []*State, next []Observation) error {
 	return nil
 }
 
-// scale writes an observation in the units of the model.
+// scale writes an observation in the units of the model. Where training transformed the data, the state keeps as
+// many observations as differences reach back, and this one.
 func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 	if n.Controls == nil {
 		n.Controls = make([]float64, o.dims.NU)
@@ -205,7 +219,8 @@ func (o *Online) scale(s *State, x, u []float32, n Observation) error {
 	return flatten(u, [][]float64{n.Controls}, o.dims.NU, own.scale.Controls, "controls")
 }
 
-// hide marks what is missing.
+// hide marks what is missing. A NaN among the observations becomes 0 there and in the mask; without any the mask
+// is nil.
 func hide(b *model.Batch) {
 	b.Seen = nil
 	for i, v := range b.Observations {
@@ -222,7 +237,8 @@ func hide(b *model.Batch) {
 	}
 }
 
-// begin filters a series from its beginning, with one observation more.
+// begin filters a series from its beginning, with one observation more. It runs the filter from the first
+// observation, as the first state is inferred from several of them.
 func (o *Online) begin(s *State, x, u []float32) {
 	d := o.dims
 	if s.Steps == 0 {
@@ -236,6 +252,7 @@ func (o *Online) begin(s *State, x, u []float32) {
 	hide(&whole)
 	o.stepper.Begin(&o.to, whole)
 	for t := 1; t < whole.T; t++ {
+		// What one step wrote is where the next begins.
 		o.from, o.to = o.to, o.from
 		one := model.Batch{
 			T: 1, B: 1, NX: d.NX, NU: d.NU, Observations: whole.Observations[t*d.NX:][:d.NX],
@@ -253,13 +270,13 @@ func (o *Online) begin(s *State, x, u []float32) {
 	}
 }
 
-// decode computes what the states of a belief show.
+// decode computes what the states of a belief show. They are in the units of the model.
 func (o *Online) decode(b *model.Belief) {
 	o.mean, o.sd = grow(o.mean, b.B*o.dims.NX), grow(o.sd, b.B*o.dims.NX)
 	o.stepper.Emit(o.mean, o.sd, b.Mean)
 }
 
-// keep writes a row of the belief to a state.
+// keep writes a row of the belief to a state. Expected and Noise are taken to the units of the data.
 func (o *Online) keep(s *State, row int) {
 	d := o.dims
 	s.Steps++
@@ -302,6 +319,7 @@ func unknown(list []float64) {
 	}
 }
 
+// grow is a slice of length n, in the memory of x if that is large enough; the contents are undefined.
 func grow[T any](x []T, n int) []T {
 	if cap(x) < n {
 		return make([]T, n)

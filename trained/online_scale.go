@@ -8,7 +8,7 @@ import (
 )
 
 // as is the run with the scale of a series, which comes one observation at a time: it is one of training, or Measure
-// has measured it.
+// has measured it. The copy of the run shares its model.
 func (o *Online) as(s *State) (*Run, error) {
 	if s.measured != nil {
 		own := *o.run
@@ -30,7 +30,8 @@ func (o *Online) Known(of string) bool {
 }
 
 // Measure gives a series that training did not see a scale by how it begins, where each recording has a scale of its
-// own. It filters nothing. It returns ErrSeries if a channel does not yet have two different values.
+// own. It filters nothing. It returns ErrSeries if a channel does not yet have two different values. A series that
+// has begun, or has a scale, keeps what it has.
 func (o *Online) Measure(s *State, begin []Observation) error {
 	if s.Steps > 0 || s.measured != nil || o.Known(s.Of) {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // Portrait is what a page draws of a trained model: what it makes of one series that training did not see. What the
-// model cannot do is left out.
+// model cannot do is left out. A page reads it as JSON.
 type Portrait struct {
 	Step     uint64      `json:"step"`
 	Family   string      `json:"family"`
@@ -28,8 +28,10 @@ type Portrait struct {
 	Strip    *Strip      `json:"strip,omitempty"`
 }
 
-// Fan is a forecast from step Begin on, beside the series; nil stands for what is missing.
+// Fan is a forecast from step Begin on, beside the series; nil stands for what is missing. Series is
+// [step][channel] of all that is shown, the others [step of the forecast][channel].
 type Fan struct {
+	// The first step of the series that is forecast.
 	Begin     int             `json:"begin"`
 	Shown     []int           `json:"shown"` // channels
 	Series    [][]eval.Number `json:"series"`
@@ -40,13 +42,13 @@ type Fan struct {
 	InnerHigh [][]eval.Number `json:"inner_high"`
 }
 
-// Mode is an eigenvalue.
+// Mode is an eigenvalue of the matrix A of a base system, in the complex plane.
 type Mode struct {
 	Re float64 `json:"re"`
 	Im float64 `json:"im"`
 }
 
-// States are the filtered latent states along their two main directions.
+// States are the filtered latent states along their two main directions. Regime is nil where the family has none.
 type States struct {
 	X      []float64 `json:"x"`
 	Y      []float64 `json:"y"`
@@ -54,7 +56,8 @@ type States struct {
 	Share  float64   `json:"share"` // of the variance
 }
 
-// Strip is some images of the series and of the forecast, values from 0 to 1.
+// Strip is some images of the series and of the forecast, values from 0 to 1: Truth[i] and Mean[i] are those of
+// step Steps[i], row by row, the channels of a pixel side by side.
 type Strip struct {
 	Shape [3]int      `json:"shape"` // height, width, channels
 	Begin int         `json:"begin"`
@@ -64,13 +67,17 @@ type Strip struct {
 }
 
 const (
+	// The sizes of the answer: steps of the series, channels of the fan, images of the strip, and paths of the
+	// forecast.
 	portraitSteps    = 400 // at most so many steps of the series, the last ones
 	portraitChannels = 3
 	portraitImages   = 16
 	portraitSamples  = 64
 )
 
-// Portrait asks the run about a series that it was not trained on.
+// Portrait asks the run about a series that it was not trained on: a forecast of its last steps from those before,
+// and what all of it says of regimes and states. Seeds are fixed, so that the same checkpoint gives the same
+// portrait. ErrUnable is no error here.
 func (r *Run) Portrait() (*Portrait, error) {
 	of, c, image, err := r.unseen()
 	if err != nil {
@@ -83,6 +90,7 @@ func (r *Run) Portrait() (*Portrait, error) {
 		series.Controls = of.Controls[begin:]
 	}
 	p := &Portrait{Step: r.Step(), Family: r.Family(), Series: of.Name, Channels: c.Observations}
+	// What the family cannot do is left out.
 	able := func(err error) error {
 		if errors.Is(err, ErrUnable) {
 			return nil
@@ -98,6 +106,7 @@ func (r *Run) Portrait() (*Portrait, error) {
 	if err == nil && image[0] == 0 {
 		p.Raster, regime = segments.Probability, segments.Regime
 	}
+	// Systems are numbered as the regimes of the raster are.
 	systems, systemsErr := r.Systems(c.DT)
 	for _, s := range inOrder(segments.System, systems) {
 		list := []Mode{}
@@ -120,6 +129,8 @@ func (r *Run) Portrait() (*Portrait, error) {
 }
 
 // heldOut is a recording that is held out; if it is the end of one that was split by time, with what is before it.
+// The test part is preferred to the validation part, and the last of several. If nothing is held out it is a
+// training recording, and its name says so.
 func heldOut(list []Recording) Recording {
 	at := 0
 	for i, r := range list {
@@ -164,7 +175,8 @@ func (r *Run) unseen() (Recording, Columns, [3]int, error) {
 	return list[0], columns, d.Image, nil
 }
 
-// forecast predicts the end of the series from what is before it.
+// forecast predicts the end of the series from what is before it. Of images it makes a strip, of other series a
+// fan with the quantiles of 5, 25, 75 and 95 %.
 func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error {
 	T := len(s.Observations)
 	begin := T - horizon
@@ -191,6 +203,7 @@ func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error
 	return nil
 }
 
+// strip picks up to portraitImages steps of the forecast, evenly spread, with the truth beside them.
 func strip(truth, mean [][]float64, begin int, image [3]int) *Strip {
 	s := &Strip{Shape: image, Begin: begin}
 	for i := range min(portraitImages, len(mean)) {
@@ -201,7 +214,7 @@ func strip(truth, mean [][]float64, begin int, image [3]int) *Strip {
 }
 
 // mainDirections projects states on the two eigenvectors of their covariance that have the greatest eigenvalues. It is
-// nil for fewer than two steps, or states that are not finite.
+// nil for fewer than two steps, or states that are not finite. Share is how much of the variance these two have.
 func mainDirections(states [][]float64, regime []int) *States {
 	T := len(states)
 	if T < 2 || len(states[0]) == 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 )
 
-// each asks about every recording.
+// each asks about every recording. The first error ends it, with the name of the recording if there are several.
 func each[A any](list []Recording, ask func(s Series) (A, error)) ([]A, error) {
 	var answers []A
 	for _, r := range list {
@@ -24,6 +24,8 @@ func each[A any](list []Recording, ask func(s Series) (A, error)) ([]A, error) {
 }
 
 // ForecastAll predicts what follows each recording. levels are those of the quantiles, in ascending order.
+// Controls that come with a recording go before those of the query. It is a usage error to ask for more than fits
+// into memory.
 func (r *Run) ForecastAll(list []Recording, c Columns, q Query, levels []float64) (*Answer, error) {
 	if err := r.forecastFits(len(list), q); err != nil {
 		return nil, err
@@ -46,7 +48,8 @@ func (r *Run) ForecastAll(list []Recording, c Columns, q Query, levels []float64
 	return a, nil
 }
 
-// FilterAll infers the latent states of recordings. The same seed gives the same answer.
+// FilterAll infers the latent states of recordings. The same seed gives the same answer. Each recording is drawn
+// with the same seed.
 func (r *Run) FilterAll(list []Recording, seed uint64) (*Answer, error) {
 	answers, err := each(list, func(s Series) (Filtering, error) { return r.Filter(s, seed) })
 	if err != nil {
@@ -78,7 +81,7 @@ func (r *Run) SegmentAll(list []Recording, c Columns, seed uint64) (*Answer, err
 }
 
 // apart has a recording and a segmentation for each body of each recording. Regimes that hold for one body are not
-// scored against labels of all.
+// scored against labels of all. With one body the lists come back as they are.
 func apart(of []Recording, list []Segmentation) ([]Recording, []Segmentation) {
 	var bodies []Recording
 	var regimes []Segmentation

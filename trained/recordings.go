@@ -15,7 +15,8 @@ import (
 )
 
 // Recordings are the data that a run on own data was trained and tested with, read again from its files. It returns
-// ErrUnable for a run on a simulator.
+// ErrUnable for a run on a simulator. Values are in the units of the data, before transforms, and each recording
+// knows its part.
 func (r *Run) Recordings() ([]Recording, Columns, error) {
 	data, err := r.recordings()
 	if err != nil {
@@ -47,6 +48,7 @@ func (r *Run) Read(paths []string, how files.Options) (*files.Dataset, error) {
 	if !own {
 		return files.Read(paths, how)
 	}
+	// As the run's own first; where the columns are not there, as the question says, with the run's transforms.
 	d, err := files.Read(paths, how.Or(usual))
 	if !errors.Is(err, files.ErrData) {
 		return d, err
@@ -71,7 +73,8 @@ var parts = map[string]files.Part{"training": files.Training, "validation": file
 // episodes is how many test episodes of a simulator a question is about.
 const episodes = 10
 
-// simulated are test episodes of a run on a simulator, which training never saw.
+// simulated are test episodes of a run on a simulator, which training never saw. They are the same for every
+// question.
 func (r *Run) simulated() ([]Recording, Columns, error) {
 	// Another stream than that of the training episodes, which begin at the seed of the run.
 	d, err := files.Generate(r.env, rng.New(r.config.Seed, rng.Evaluation), episodes, r.config.Env.Length)
@@ -100,6 +103,7 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 		list, columns := RecordingsOf(d)
 		return list, columns, r.Fits(columns)
 	}
+	// The run's own data: its recordings, or test episodes of its simulator.
 	own := r.Recordings
 	if r.env != nil {
 		own = r.simulated
@@ -115,6 +119,7 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 	if !ok {
 		return nil, columns, config.Usagef("--part %s: must be training, validation or test", s.Part)
 	}
+	// Parts are not joined: a recording that was split keeps the piece of this part alone.
 	list = slices.DeleteFunc(list, func(r Recording) bool { return r.Part != part })
 	if len(list) == 0 {
 		return nil, columns, config.Usagef("--part %s: the run has no such recordings", s.Part)
@@ -122,7 +127,8 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 	return list, columns, nil
 }
 
-// label gives the run's own recordings the labels of a column.
+// label gives the run's own recordings the labels of a column. list are the run's own recordings, all of them and
+// in their order.
 func (r *Run) label(list []Recording, column string) error {
 	modes, err := job.Modes(r.config, column)
 	if err != nil {
@@ -134,7 +140,7 @@ func (r *Run) label(list []Recording, column string) error {
 	return nil
 }
 
-// labelled are the run's own data with the labels of a column.
+// labelled are the run's own data with the labels of a column. The data that it is given stay as they are.
 func (r *Run) labelled(own *eval.Recordings, column string) (*eval.Recordings, error) {
 	if own == nil {
 		return nil, config.Usagef("--truth %s: env.kind=%s is simulated, and has its own true regimes or none", column,
@@ -153,7 +159,8 @@ func (r *Run) labelled(own *eval.Recordings, column string) (*eval.Recordings, e
 	return &labelled, nil
 }
 
-// Join returns recordings with those in one piece that a split by time divided. The pieces keep no part.
+// Join returns recordings with those in one piece that a split by time divided. The pieces keep no part. list
+// stays as it is; joined arrays are new.
 func Join(list []Recording) []Recording {
 	var whole []Recording
 	for _, r := range list {
@@ -174,7 +181,7 @@ func Join(list []Recording) []Recording {
 	return whole
 }
 
-// RecordingsOf are the episodes of a data set in its own units. Missing values are NaN.
+// RecordingsOf are the episodes of a data set in its own units. Missing values are NaN. The rows are copies.
 func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	d = files.Normalisation{}.Apply(d) // without origins
 	var list []Recording
@@ -204,6 +211,7 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	return list, columnsOf(d)
 }
 
+// whole are modes as labels; nil without any.
 func whole(modes []int32) []int {
 	var list []int
 	for _, z := range modes {

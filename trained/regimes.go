@@ -15,7 +15,8 @@ import (
 
 // Regimes returns which regimes a model that fits itself has found in its recordings, and the recording of each of
 // their steps and its place there. It is empty for other models, and where regimes were not kept. own are the
-// recordings of a run that did not simulate them.
+// recordings of a run that did not simulate them. The three lists have an element for each step of the training
+// recordings, one recording after the other.
 func (r *Run) Regimes(own *eval.Recordings) (regimes model.Regimes, recording, step []int64, err error) {
 	m, ok := r.model.(model.Remembering)
 	if !ok || r.env == nil && own == nil {
@@ -44,7 +45,8 @@ func (r *Run) Regimes(own *eval.Recordings) (regimes model.Regimes, recording, s
 }
 
 // writeRegimes writes regimes.npz to a folder: probability and spread [N,K] over all steps of the training recordings,
-// regime [N], the most likely one, and recording [N] and step [N], where the row belongs.
+// regime [N], the most likely one, and recording [N] and step [N], where the row belongs. It writes nothing for a
+// model that keeps none.
 func (r *Run) writeRegimes(own *eval.Recordings, dir string) error {
 	found, recording, step, err := r.Regimes(own)
 	if err != nil || found.K == 0 {
@@ -52,6 +54,7 @@ func (r *Run) writeRegimes(own *eval.Recordings, dir string) error {
 	}
 	var file bytes.Buffer
 	w := array.NewArchiveWriter(&file)
+	// The first fault is kept; what follows it is of no use.
 	add := func(name string, t array.Type, shape []int, write func(io.Writer) error) {
 		entry, fault := w.Array(name)
 		if fault == nil {
@@ -77,6 +80,7 @@ func (r *Run) writeRegimes(own *eval.Recordings, dir string) error {
 	return store.WriteFile(filepath.Join(dir, "regimes.npz"), file.Bytes())
 }
 
+// mostLikely is the regime of the largest probability of each step, the first of equal ones.
 func mostLikely(r model.Regimes) []int64 {
 	best := make([]int64, len(r.Probability)/r.K)
 	for t := range best {

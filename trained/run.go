@@ -21,6 +21,7 @@ import (
 // Run is a trained run that is open for questions: the model with the parameters of a checkpoint. It serves one
 // goroutine at a time; another goroutine needs another Open.
 type Run struct {
+	// What Open read is never changed afterwards, but for own, which is read when it is first asked for.
 	folder     string
 	config     config.Config
 	info       store.Info
@@ -72,6 +73,8 @@ func Of(c config.Config, folder, which string) (*Run, error) {
 	return r, nil
 }
 
+// open reads the state, the checkpoint and the scale, in this order. A damaged checkpoint is skipped for one
+// before it, and skipped says why.
 func (r *Run) open(which string) error {
 	var err error
 	if r.info, err = store.Load(filepath.Split(filepath.Clean(r.folder))); err != nil {
@@ -149,6 +152,7 @@ func (r *Run) install() error {
 	if err != nil {
 		return err
 	}
+	// A run that sweeps keeps the states of its chains where others keep parameters.
 	layout, ok := vector.Of(len(r.checkpoint.Theta), s.Chains)
 	if !ok {
 		return fmt.Errorf("%w: %d parameters are not the states of %d chains", store.ErrDamaged, len(r.checkpoint.Theta),
@@ -168,6 +172,7 @@ func (r *Run) install() error {
 	return fitter.Install(states)
 }
 
+// readScale reads how the run scaled its recordings; a simulator's data are not scaled.
 func (r *Run) readScale(d model.Data) error {
 	if r.env != nil {
 		return nil
@@ -184,7 +189,8 @@ func (r *Run) readScale(d model.Data) error {
 	return err
 }
 
-// Forecaster returns what answers questions about sequences, in the units of the model.
+// Forecaster returns what answers questions about sequences, in the units of the model. Each call makes a new one,
+// which serves one goroutine.
 func (r *Run) Forecaster() (model.Forecaster, error) {
 	m, ok := r.model.(model.Forecasting)
 	if !ok {

@@ -11,6 +11,9 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
+// Here lies the border between the units of the data, in float64 rows, and those of the model, in flat float32
+// batches: transforms first, then scaling, then rounding, and back in the opposite order.
+
 // Series is a sequence of observations, in the units of the data, with a row for each time step. A NaN is a missing
 // observation.
 type Series struct {
@@ -22,7 +25,8 @@ type Series struct {
 	Of string
 }
 
-// as is the run with the scale of a series.
+// as is the run with the scale of a series. The copy shares the model. A run without scales of recordings is
+// returned itself.
 func (r *Run) as(s Series) (*Run, error) {
 	if r.scale.Recordings == nil {
 		return r, nil
@@ -48,12 +52,13 @@ func unscaled(recording string) error {
 	return fmt.Errorf("%w: each recording has a scale of its own, and training saw no recording %q", ErrSeries, recording)
 }
 
-// Recording is a series with its place in the data.
+// Recording is a series with its place in the data. Recordings of a list may share memory: nobody writes to their
+// rows.
 type Recording struct {
 	Series
 	Name string // where it was read from
-	// ID is what the files call it, and Times are those of its steps, in the form of the files; empty and nil: there are
-	// none.
+	// ID is what the files call it, and Times are those of its steps, in the form of the files; empty and nil:
+	// there are none.
 	ID       string
 	IDColumn string // that has the ids; empty: there is none
 	Times    *files.Times
@@ -66,7 +71,7 @@ type Recording struct {
 	continues bool // the one before it in the list
 }
 
-// Columns name the channels of a model's data.
+// Columns name the channels of a model's data, in the order of the rows of a Series. Images have no names.
 type Columns struct {
 	Observations, Controls []string
 	DT                     float64 // time between two steps; 0: unknown
@@ -83,7 +88,9 @@ func (c Columns) timeUnits() string {
 	return c.TimeUnit + "s"
 }
 
-// batch is a series in the form that the model needs: scaled, with a mask if observations are missing.
+// batch is a series in the form that the model needs: scaled, with a mask if observations are missing. It is a
+// batch of one sequence with memory of its own. ErrSeries is returned where rows have other widths, or values that
+// cannot be.
 func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	var b model.Batch
 	T := len(s.Observations)
@@ -108,7 +115,7 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 	return b, nil
 }
 
-// whole is batch with what the family cannot read filled in.
+// whole is batch with what the family cannot read filled in. The same series always has its gaps filled in alike.
 func (r *Run) whole(f model.Forecaster, s Series) (model.Batch, error) {
 	b, err := r.batch(f.Dims(), s)
 	if err != nil {
@@ -120,7 +127,8 @@ func (r *Run) whole(f model.Forecaster, s Series) (model.Batch, error) {
 // noiseOfGaps is the place of the random numbers by which gaps are filled in.
 const noiseOfGaps = 9
 
-// controls are rows of controls in the form that the model needs; zeros of the data if there are no rows.
+// controls are rows of controls in the form that the model needs; zeros of the data if there are no rows. The
+// result is [T,nu].
 func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {
 	if u == nil {
 		u = make([][]float64, T)
@@ -135,7 +143,8 @@ func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {
 	return flat, flatten(flat, u, d.NU, r.scale.Controls, "controls")
 }
 
-// flatten scales rows in float64 and rounds once.
+// flatten scales rows in float64 and rounds once. dst is [len(rows),width]. A NaN is kept as a missing
+// observation; among the controls it is ErrSeries, as an infinity is anywhere.
 func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what string) error {
 	for t, row := range rows {
 		if len(row) != width {
@@ -145,6 +154,7 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 			if math.IsInf(v, 0) || math.IsNaN(v) && what == "controls" {
 				return fmt.Errorf("%w: row %d of the %s holds %v", ErrSeries, t, what, v)
 			}
+			// A value is compared in the units of the model, and reported in those of the data.
 			of, bound := v, farthestUnscaled
 			if len(scale.Mean) > 0 {
 				v, bound = (v-scale.Mean[i])/scale.SD[i], bounds(scale, i)
@@ -168,7 +178,8 @@ func bounds(scale files.Scale, i int) float64 {
 	return max(logFarthest, math.Log(logFactor)/scale.SD[i])
 }
 
-// scaled undoes the scaling alone: rows in the units of the data, or of their transforms.
+// scaled undoes the scaling alone: rows in the units of the data, or of their transforms. x is [steps,width] in
+// the units of the model.
 func (r *Run) scaled(x []float32, width int) [][]float64 {
 	list, scale := rows(x, width), r.scale.Observations
 	if len(scale.Mean) > 0 {
@@ -194,6 +205,7 @@ func (r *Run) deviations(x []float32, width int) [][]float64 {
 	return list
 }
 
+// rows are numbers in rows of the given width, as float64 of their own; nil for a width of zero.
 func rows(x []float32, width int) [][]float64 {
 	if width == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // calibration says how much of what was observed on held-out data the run's intervals held when it was last measured;
-// empty: it was not.
+// empty: it was not. It reads the report of the protocol recordings in the folder of the run.
 func (r *Run) calibration() string {
 	text, err := store.ReadFile(filepath.Join(r.folder, "tables", "recordings.json"))
 	if err != nil {
@@ -26,11 +26,12 @@ func (r *Run) calibration() string {
 }
 
 // judge says below the table of an evaluation whether the model is ahead of the simplest rule, and whether the run ends
-// as its preset usually does.
+// as its preset usually does. Notes are added below the table; numbers do not change.
 func (r *Run) judge(found *eval.Findings) {
 	numbers := found.Report.Numbers()
 	var behind []string
 	for _, k := range eval.Table1Horizons() {
+		// A metric that the protocol does not have is NaN and never behind.
 		if ratio := numbers.Get(eval.Name("ratio_to_static", k)); ratio >= 1 {
 			behind = append(behind, fmt.Sprintf("%d", k))
 		}
@@ -44,6 +45,7 @@ func (r *Run) judge(found *eval.Findings) {
 	if numbers.Get("r2_final") < 0 {
 		note("behind the mean of the data at the last horizon.")
 	}
+	// How runs of the preset end over several seeds is known: this run is judged by them.
 	if u, ok := r.config.Usual(); ok {
 		value := numbers.Get(u.Number)
 		if !eval.Finite(value) {

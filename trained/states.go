@@ -31,6 +31,7 @@ func numbered(word string, n int) []string {
 }
 
 // states adds rows for CSV: a recording's name, the time, the step and the values of several lists side by side.
+// Each list is [steps][width]; widths together are as many as the columns behind the step.
 func (a *Answer) states(name string, times *files.Times, steps int, lists ...[][]float64) {
 	for t := range steps {
 		row := eval.Row{Name: name, Values: []float64{float64(t)}}
@@ -41,13 +42,15 @@ func (a *Answer) states(name string, times *files.Times, steps int, lists ...[][
 	}
 }
 
-// short is a table of some rows of what CSV has; corner names their first column, a step or a time.
+// short is a table of some rows of what CSV has; corner names their first column, a step or a time. It is of the
+// first recording, with at most eight columns and shownRows rows.
 func (a *Answer) short(title, corner string) {
 	first := a.Rows.Rows[0].Name
 	n := 0
 	for n < len(a.Rows.Rows) && a.Rows.Rows[n].Name == first {
 		n++
 	}
+	// The step, which names the row, and eight columns.
 	columns := min(len(a.Rows.Columns), 9)
 	if a.Rows.Marks != nil {
 		corner = strings.Join(a.Rows.Marks, " ")
@@ -99,7 +102,7 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 	return a
 }
 
-// largest is the place of the largest value of each row.
+// largest is the place of the largest value of each row. Of equal ones it is the first.
 func largest(rows [][]float64) []int {
 	list := make([]int, len(rows))
 	for t, row := range rows {
@@ -115,7 +118,8 @@ func largest(rows [][]float64) []int {
 	return list
 }
 
-// latent is a timeline of latent states.
+// latent is a timeline of latent states. The band is that of two standard deviations; steps without any are left
+// out of it.
 func latent(title string, mean, sd [][]float64) figure.Timeline {
 	line := figure.Timeline{Title: title}
 	for j := range mean[0] {
@@ -164,7 +168,8 @@ func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 	return a
 }
 
-// Simulations are series that a model made up. Arrays are y and mean [T,nx], states [T,nz] and weights [T,M].
+// Simulations are series that a model made up. Arrays are y and mean [T,nx], states [T,nz] and weights [T,M]. The
+// arrays names and, where it is known, dt are added.
 func Simulations(list []Simulation, c Columns) *Answer {
 	T, nx, nz := len(list[0].Observations), len(list[0].Observations[0]), len(list[0].States[0])
 	names := c.Observations
@@ -191,6 +196,7 @@ func Simulations(list []Simulation, c Columns) *Answer {
 	}
 	a.Arrays = append(all.arrays, Array{Name: "names", Text: names})
 	time := "step"
+	// With a time between two steps the first column is time, not the number of the step.
 	if c.DT > 0 {
 		if time = "t"; c.TimeUnit != "" {
 			time = "t, " + c.timeUnits()
@@ -222,6 +228,7 @@ func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 	for i, series := range list {
 		l := series[0]
 		nz := len(l.A)
+		// Lays a matrix of every step out as a row, behind a row of NaN for the first step.
 		flat := func(name string, width int, of func(l Linearization) [][]float64) [][]float64 {
 			rows := [][]float64{nans(width)}
 			for _, l := range series {
@@ -281,7 +288,7 @@ func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 	return a
 }
 
-// unflatten gives matrices their shapes.
+// unflatten gives matrices their shapes. They were stacked as rows of numbers.
 func unflatten(arrays []Array, l Linearization) {
 	nz := len(l.A)
 	for i, x := range arrays {
@@ -292,6 +299,7 @@ func unflatten(arrays []Array, l Linearization) {
 	}
 }
 
+// nans are n values that are unknown.
 func nans(n int) []float64 {
 	list := make([]float64, n)
 	for i := range list {

@@ -10,6 +10,9 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
+// A model may be trained on logarithms and differences of the data. Answers are taken back by single paths, as no
+// quantile and no deviation of a sum of differences is the sum of theirs.
+
 // transform is what training does to a channel before it scales it.
 func (r *Run) transform(c int) files.Transform { return r.scale.Observations.Transform(c) }
 
@@ -28,7 +31,8 @@ func (r *Run) transforms() bool {
 		func(t files.Transform) bool { return t != files.Transform{} })
 }
 
-// transformed does to observations what training did before it scaled them.
+// transformed does to observations what training did before it scaled them. Rows without a transform come back as
+// they are. A value that has no logarithm is ErrSeries.
 func (r *Run) transformed(rows [][]float64) ([][]float64, error) {
 	if !r.transforms() || len(rows) == 0 {
 		return rows, nil
@@ -63,7 +67,8 @@ func channel(rows [][]float64, c int) []float64 {
 }
 
 // undone returns rows of the model's observations, without their scaling, in the units of the data. They follow the
-// given rows.
+// given rows. before are rows in the units of the data, at least as many as lag says if a channel is a difference.
+// A path without transforms comes back as it is.
 func (r *Run) undone(path, before [][]float64) [][]float64 {
 	if !r.transforms() || len(path) == 0 {
 		return path
@@ -81,7 +86,8 @@ func (r *Run) undone(path, before [][]float64) [][]float64 {
 }
 
 // ends are the values that the paths of a forecast follow, in the units of the data. Where the last ones of a series
-// are missing, the differences that were filled in for the path are added up.
+// are missing, the differences that were filled in for the path are added up. filled has the whole prefix of each
+// path, time-major, in the units of the model; paths beyond its sequences take them in turn.
 func (r *Run) ends(observed [][]float64, filled model.Batch) func(path int) [][]float64 {
 	return func(path int) [][]float64 {
 		if !missing(observed[max(0, len(observed)-r.lag()):]) {
@@ -108,6 +114,7 @@ func (r *Run) ends(observed [][]float64, filled model.Batch) func(path int) [][]
 	}
 }
 
+// missing reports whether any value of some rows is.
 func missing(rows [][]float64) bool {
 	return slices.ContainsFunc(rows, func(row []float64) bool { return slices.ContainsFunc(row, math.IsNaN) })
 }
@@ -116,12 +123,15 @@ func missing(rows [][]float64) bool {
 // undone: the sum of differences, or the exponential of a logarithm, is no Gaussian.
 const draws = 8
 
-// undo turns a forecast of transformed values into one in the units of the data. Its paths have their noise within.
+// undo turns a forecast of transformed values into one in the units of the data. Its paths have their noise
+// within. Each path becomes draws paths, which differ in the noise alone; a channel without a transform keeps its
+// deviation instead. The mean is that of the paths without noise.
 func (f *Forecast) undo(r *Run, ends func(path int) [][]float64, seed uint64) {
 	noise := rng.New(seed, rng.Evaluation).At(0, 0, noiseOfUndoing)
 	var paths, spread [][][]float64
 	mean := make([][]float64, len(f.Mean))
 	for i, path := range f.Paths {
+		// Differences are added to what this path follows, which fills in its own gaps.
 		before := ends(i)
 		for t, row := range r.undone(path, before) {
 			if i == 0 {
@@ -131,6 +141,7 @@ func (f *Forecast) undo(r *Run, ends func(path int) [][]float64, seed uint64) {
 				mean[t][c] += v / float64(len(f.Paths))
 			}
 		}
+		// Each copy of the path has other noise, which is added before the transform is undone.
 		for range draws {
 			drawn, rest := make([][]float64, len(path)), make([][]float64, len(path))
 			for t := range path {

@@ -15,8 +15,8 @@ type Bus interface {
 	// Subscribe calls handle for each message on subject, one at a time and in order, from a goroutine of the bus. The
 	// handler owns the data. It should return quickly: what waits is bounded, and messages beyond are lost.
 	Subscribe(subject string, handle func(data []byte)) (Subscription, error)
-	// Hear is Subscribe for what the holders of all keys say on subject, see By. The handler is told who spoke: the name
-	// of a key, which the broker has proved, or NoKey.
+	// Hear is Subscribe for what the holders of all keys say on subject, see By. The handler is told who spoke: the
+	// name of a key, which the broker has proved, or NoKey.
 	Hear(subject string, handle func(key string, data []byte)) (Subscription, error)
 	// Key is the name of the key that this party connects with; NoKey if it has none.
 	Key() string
@@ -30,7 +30,7 @@ type Subscription interface {
 }
 
 // Unsubscribe ends a subscription whose handler may wait for room in an inbox. It takes from the inbox what comes
-// meanwhile, so that the handler returns.
+// meanwhile, so that the handler returns. What it takes is lost.
 func Unsubscribe[T any](sub Subscription, inbox <-chan T) error {
 	done := make(chan error, 1)
 	go func() { done <- sub.Unsubscribe() }()
@@ -46,6 +46,8 @@ func Unsubscribe[T any](sub Subscription, inbox <-chan T) error {
 // Subjects are the subjects of one run. Data and control have subjects of their own, so that a heartbeat never waits
 // behind a gradient.
 type Subjects struct {
+	// The last part of the first two, of what workers say, is a key: see By. A worker's subject is
+	// sy.RUN.worker.KEY.ID, and where it hears others sy.RUN.peer.KEY.ID and the key of who speaks.
 	Control string // to the coordinator, see By: everything but chunks
 	Data    string // to the coordinator, see By: chunks
 	Theta   string // to all workers: parameters
@@ -68,7 +70,8 @@ const (
 	thetaSubject = ".theta"
 )
 
-// carries reports whether a subject is the one of a run with that end. A worker's has two parts more.
+// carries reports whether a subject is the one of a run with that end. A worker's has two parts more. It is called
+// for every message, and looks at the text alone.
 func carries(subject, end string) bool {
 	return strings.HasPrefix(subject, prefixOfRuns) && strings.HasSuffix(subject, end) && strings.Count(subject, ".") == 2
 }
@@ -78,6 +81,7 @@ func SubjectsOf(run string) (Subjects, error) {
 	if err := CheckName(run); err != nil {
 		return Subjects{}, fmt.Errorf("run name: %w", err)
 	}
+	// A name has no dots, so a run has its own subjects and nobody else's.
 	base := prefixOfRuns + run
 	return Subjects{
 		Control: base + ".control", Data: base + dataSubject, Theta: base + thetaSubject, All: base + ".all",
@@ -109,7 +113,7 @@ func (s Subjects) Worker(name string) string { return direct(s.worker, name) }
 func (s Subjects) Peer(name string) string { return direct(s.peer, name) }
 
 // direct is the subject of a worker. The key comes first, so that a key may subscribe to the subjects of its workers
-// and to no others.
+// and to no others. An id and a key have no dots, so each is one part of a subject.
 func direct(prefix, name string) string {
 	id, key := SplitName(name)
 	return prefix + key + "." + id

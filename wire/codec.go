@@ -40,9 +40,10 @@ type Prefix struct {
 	Token   uint64 // 0 from a version before FirstKeyed, and in a Refusal
 }
 
-// Encoder writes messages into a buffer that it reuses. One goroutine at a time may use it.
+// Encoder writes messages into a buffer that it reuses. One goroutine at a time may use it. A long message makes the
+// buffer as large, and it stays so.
 type Encoder struct {
-	buf     bytes.Buffer
+	buf     bytes.Buffer // of the last message
 	c       codec
 	version uint64
 }
@@ -60,6 +61,7 @@ func NewEncoder() *Encoder {
 // comes back as ErrMalformed.
 func (e *Encoder) Encode(m Message) ([]byte, error) {
 	e.buf.Reset()
+	// The length of the array stands in front, so the fields are counted first.
 	count, of := codec{counting: true}, TypeOf(m)
 	m.fields(&count)
 	c := &e.c
@@ -77,6 +79,7 @@ func (e *Encoder) Encode(m Message) ([]byte, error) {
 		c.number(&h.Token)
 	}
 	m.fields(c)
+	// The seal covers the length of the array, too, which counts the seal itself.
 	seal := uint64(c.seal(e.buf.Bytes()))
 	c.number(&seal)
 	if c.err != nil {
@@ -85,7 +88,8 @@ func (e *Encoder) Encode(m Message) ([]byte, error) {
 	return e.buf.Bytes(), nil
 }
 
-// Peek reads the part that is the same in all versions from a message without a chunk, once its seal is verified.
+// Peek reads the part that is the same in all versions from a message without a chunk, once its seal is verified. An
+// error wraps ErrMalformed.
 func Peek(data []byte) (Prefix, error) {
 	if !sealed(data) {
 		return Prefix{}, fmt.Errorf("%w: it was changed on its way", ErrMalformed)
@@ -101,7 +105,8 @@ func Peek(data []byte) (Prefix, error) {
 	return p, err
 }
 
-// KindOf is the kind of a message, and 0 of what is none. Nothing else is verified.
+// KindOf is the kind of a message, and 0 of what is none. Nothing else is verified. A message of another version has
+// its kind in the same place, so it is right for all of them.
 func KindOf(data []byte) Kind {
 	p, _, err := newReader(data).prefix()
 	if err != nil {
@@ -110,7 +115,8 @@ func KindOf(data []byte) Kind {
 	return p.Kind
 }
 
-// sealed verifies the seal of a message of whatever version, in any of the forms of a msgpack number.
+// sealed verifies the seal of a message of whatever version, in any of the forms of a msgpack number. Where the seal
+// begins cannot be told from the front without knowing the fields, so each length of a number is tried.
 func sealed(data []byte) bool {
 	for _, n := range []int{1, 2, 3, 5} {
 		at := len(data) - n
@@ -137,10 +143,12 @@ func Decode(data []byte) (Message, error) {
 	if (p.Version < Oldest || p.Version > Version) && p.Kind != KindRefusal {
 		return nil, fmt.Errorf("%w: message has %d, this program reads %d to %d", ErrVersion, p.Version, Oldest, Version)
 	}
+	// An unknown kind comes from a newer program: it is dropped like what is malformed.
 	m := newMessage(p.Kind)
 	if m == nil {
 		return nil, fmt.Errorf("%w: kind %d", ErrMalformed, p.Kind)
 	}
+	// The number of elements is compared before a field is read: a message of a kind always has the same.
 	count := codec{counting: true}
 	m.fields(&count)
 	if n != around(p.Kind)+count.n {
@@ -155,6 +163,7 @@ func Decode(data []byte) (Message, error) {
 		c.number(&h.Token)
 	}
 	m.fields(c)
+	// What has been read up to here is what the seal is over.
 	want, got := c.seal(data[:len(data)-c.r.Len()]), uint64(0)
 	c.number(&got)
 	if c.err != nil {
@@ -169,7 +178,8 @@ func Decode(data []byte) (Message, error) {
 	return m, nil
 }
 
-// DecodeFrom is Decode for a message of a worker with that key. The header names the worker by its Name.
+// DecodeFrom is Decode for a message of a worker with that key. The header names the worker by its Name. The key is
+// what the subject says, and so what the broker has proved; nothing in the message can change it.
 func DecodeFrom(key string, data []byte) (Message, error) {
 	m, err := Decode(data)
 	if err == nil {

@@ -12,22 +12,27 @@ import (
 
 // codec visits the fields of a message: it counts them, writes them (enc is set) or reads them (dec is set). The first
 // error sticks.
+//
+// The same visit writes and reads a field, so that the two cannot differ. After an error nothing more is written or
+// read, and what was read before is of no use.
 type codec struct {
 	counting bool
-	n        int
+	n        int // fields that were counted; a list or a chunk is one
 
-	enc *msgpack.Encoder
-	buf *bytes.Buffer
+	enc *msgpack.Encoder // nil: it does not write
+	buf *bytes.Buffer    // that enc writes to; chunks go there without a copy in between
 
-	dec  *msgpack.Decoder
-	data []byte
-	r    *bytes.Reader
+	dec  *msgpack.Decoder // nil: it does not read; it has no buffer, so that r says where it is
+	data []byte           // the whole message
+	r    *bytes.Reader    // over data
 
-	bulkAt, bulkEnd int // where in the message the chunk is
+	bulkAt, bulkEnd int // where in the message the bytes of the chunk are; both 0 if it has none
 	err             error
 }
 
-// seal is the CRC32C of a message but for its chunk, which has a checksum of its own.
+// seal is the CRC32C of a message but for its chunk, which has a checksum of its own. message is all that stands
+// before the seal. It finds what a network changes by accident. It is no signature: whoever changes a message on
+// purpose can seal it anew.
 func (c *codec) seal(message []byte) uint32 {
 	if c.err != nil {
 		return 0
@@ -35,17 +40,20 @@ func (c *codec) seal(message []byte) uint32 {
 	return crc32.Update(Checksum(message[:c.bulkAt]), castagnoli, message[c.bulkEnd:])
 }
 
+// newReader returns a codec that reads a message, of which it keeps nothing but what aliases it.
 func newReader(data []byte) *codec {
 	r := bytes.NewReader(data)
 	return &codec{dec: msgpack.NewDecoder(r), data: data, r: r}
 }
 
+// fail notes the first error, as ErrMalformed. A nil error is none.
 func (c *codec) fail(err error) {
 	if c.err == nil && err != nil {
 		c.err = fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 }
 
+// bound notes an error for what exceeds a limit, and reports whether all was well so far.
 func (c *codec) bound(what string, got, limit uint64) bool {
 	if got > limit && c.err == nil {
 		c.err = fmt.Errorf("%w: %s %d above %d", ErrMalformed, what, got, limit)
@@ -53,7 +61,8 @@ func (c *codec) bound(what string, got, limit uint64) bool {
 	return c.err == nil
 }
 
-// prefix reads the array length and the elements that every version shares.
+// prefix reads the array length and the elements that every version shares. It also returns how many elements the
+// array says that it has, which is not compared with the kind yet.
 func (c *codec) prefix() (Prefix, int, error) {
 	n, err := c.dec.DecodeArrayLen()
 	c.fail(err)
@@ -71,6 +80,7 @@ func (c *codec) prefix() (Prefix, int, error) {
 	return p, n, c.err
 }
 
+// number visits an integer of 64 bits, in the shortest form that msgpack has for it.
 func (c *codec) number(v *uint64) {
 	switch {
 	case c.counting:
@@ -85,6 +95,7 @@ func (c *codec) number(v *uint64) {
 	}
 }
 
+// flag visits a bool, as 0 or 1.
 func (c *codec) flag(v *bool) {
 	x := uint64(0)
 	if *v {
@@ -96,6 +107,7 @@ func (c *codec) flag(v *bool) {
 	}
 }
 
+// count visits a number that is not negative and at most limit. A negative one to be written exceeds every limit.
 func (c *codec) count(v *int, limit int) {
 	x := uint64(*v)
 	c.number(&x)
@@ -104,6 +116,7 @@ func (c *codec) count(v *int, limit int) {
 	}
 }
 
+// crc visits a checksum of 32 bits.
 func (c *codec) crc(v *uint32) {
 	x := uint64(*v)
 	c.number(&x)
@@ -121,6 +134,7 @@ func (c *codec) place(v *uint64) {
 	}
 }
 
+// work visits a Work. 0, which is none, passes: the receiver compares it with what it expects.
 func (c *codec) work(v *Work) {
 	x := uint64(*v)
 	c.number(&x)
@@ -129,6 +143,7 @@ func (c *codec) work(v *Work) {
 	}
 }
 
+// coding visits a Coding.
 func (c *codec) coding(v *Coding) {
 	x := uint64(*v)
 	c.number(&x)
@@ -137,6 +152,7 @@ func (c *codec) coding(v *Coding) {
 	}
 }
 
+// duration visits a time in nanoseconds, from 0 to MaxDuration.
 func (c *codec) duration(v *time.Duration) {
 	x := uint64(*v)
 	c.number(&x)
@@ -145,6 +161,7 @@ func (c *codec) duration(v *time.Duration) {
 	}
 }
 
+// float visits a float32. It may be a NaN or an infinity: the receiver looks.
 func (c *codec) float(v *float32) {
 	switch {
 	case c.counting:
@@ -159,6 +176,7 @@ func (c *codec) float(v *float32) {
 	}
 }
 
+// text visits a string of at most limit bytes, which is copied out of the message.
 func (c *codec) text(v *string, limit int) {
 	switch {
 	case c.counting:
@@ -172,6 +190,7 @@ func (c *codec) text(v *string, limit int) {
 	}
 }
 
+// blob visits bytes, at most limit of them. What is read aliases the message.
 func (c *codec) blob(v *[]byte, limit int) {
 	switch {
 	case c.counting:
@@ -186,7 +205,8 @@ func (c *codec) blob(v *[]byte, limit int) {
 	}
 }
 
-// digests visits the digests of sections.
+// digests visits the digests of sections. Their number is bounded here; whether it fits the sections is up to the
+// reader of the message.
 func (c *codec) digests(v *string) {
 	b := []byte(*v)
 	c.blob(&b, DigestLength(MaxSections))
@@ -195,7 +215,8 @@ func (c *codec) digests(v *string) {
 	}
 }
 
-// left is the number of bytes that can still be read; when writing, any number.
+// left is the number of bytes that can still be read; when writing, any number. A list whose items take several bytes
+// each bounds its length by it.
 func (c *codec) left() int {
 	if c.r == nil {
 		return math.MaxInt32
@@ -203,7 +224,8 @@ func (c *codec) left() int {
 	return c.r.Len()
 }
 
-// bulk visits a chunk.
+// bulk visits a chunk. It notes where its bytes are, as the seal leaves them out: they are read once for their own
+// checksum, and no second time. A message has one chunk at most.
 func (c *codec) bulk(v *[]byte) {
 	c.blob(v, MaxChunk)
 	switch {
@@ -217,7 +239,9 @@ func (c *codec) bulk(v *[]byte) {
 	c.bulkAt = c.bulkEnd - len(*v)
 }
 
-// take returns the next string or bin without copying it.
+// take returns the next string or bin without copying it. The length is compared with the limit and with the bytes
+// that are left before anything is touched, and the capacity ends with it, so that an append cannot write into the
+// message.
 func (c *codec) take(limit int) []byte {
 	if c.err != nil {
 		return nil
@@ -237,7 +261,8 @@ func (c *codec) take(limit int) []byte {
 	return c.data[at : at+n : at+n]
 }
 
-// list visits a list of items. Reading it never makes room for more items than there are bytes left.
+// list visits a list of items. Reading it never makes room for more items than there are bytes left. As every item
+// takes a byte or more, a length that is not backed by bytes is refused before anything is allocated.
 func list[T any](c *codec, v *[]T, limit int, item func(*T)) {
 	switch {
 	case c.counting:

@@ -1,6 +1,8 @@
 package wire
 
-// The fields of each message in wire order; the same list writes and reads.
+// The fields of each message in wire order; the same list writes and reads. Each has its bound, so that a message that
+// was decoded is within all bounds of this package. Whether its fields fit each other, and the run, is up to its
+// receiver. To add, remove or reorder a field of a message takes a new Version.
 
 func (*Introduce) fields(*codec) {}
 
@@ -10,6 +12,7 @@ func (m *Hello) fields(c *codec) {
 	numerics(c, &m.Numerics)
 }
 
+// numerics visits a fingerprint of at most MaxNumerics kernels. Their order is that of the sender.
 func numerics(c *codec, v *[]Numeric) {
 	list(c, v, MaxNumerics, func(n *Numeric) {
 		c.text(&n.Kernel, MaxName)
@@ -54,6 +57,7 @@ func (m *Ready) fields(c *codec) {
 	c.text(&m.Golden, HashLength)
 }
 
+// The data of a Theta, a Piece and a Chunk are outside the seal: they have the CRC that stands before them.
 func (m *Theta) fields(c *codec) {
 	c.number(&m.Step)
 	c.count(&m.Pass, MaxCount)
@@ -71,6 +75,7 @@ func (m *Need) fields(c *codec) {
 	ranges(c, &m.Ranges)
 }
 
+// ranges visits at most MaxRanges ranges. Whether they ascend and do not overlap is not checked here.
 func ranges(c *codec, v *[]Range) {
 	list(c, v, MaxRanges, func(r *Range) {
 		c.count(&r.First, MaxCount)
@@ -90,6 +95,8 @@ func (m *Lease) fields(c *codec) {
 	c.count(&m.Sections, MaxSections)
 }
 
+// A Source holds much more than the bytes that stand for it at least, so its list is bounded by these bytes, and not
+// by their number alone.
 func (m *Reduce) fields(c *codec) {
 	c.number(&m.ID)
 	c.number(&m.Step)
@@ -117,10 +124,13 @@ func (m *Relay) fields(c *codec) {
 }
 
 const (
-	maxWorker   = 2*MaxName + 1 // bytes in a worker's Name
-	leastSource = 6             // bytes of a Source on the wire
+	maxWorker = 2*MaxName + 1 // bytes in a worker's Name
+	// leastSource is how many bytes a Source takes on the wire at least: three numbers and the length of a text, a byte
+	// each, and two of an empty bin. A list of them claims no more memory than its bytes may stand for.
+	leastSource = 6
 )
 
+// What a Result says is compared with its lease: nothing here knows how many terms or digests there are to be.
 func (m *Result) fields(c *codec) {
 	c.number(&m.Lease)
 	c.number(&m.Step)

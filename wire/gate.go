@@ -15,16 +15,19 @@ import (
 // results of leases and chunks that were pulled, is let in in addition.
 //
 // Messages of NoKey, where nobody can be told apart, and of the keys of this process itself are always let in. A Gate
-// is safe for concurrent use; the nil Gate lets everything in.
+// is safe for concurrent use; the nil Gate lets everything in. It holds its lock for a few comparisons only, as the
+// goroutines of the bus call it for every message.
 type Gate struct {
-	now     func() time.Time
-	changed chan struct{}
-	peers   bool // it stands before a worker, and those who speak are workers, too
+	now     func() time.Time // time.Now but in tests
+	changed chan struct{}    // holds one notice at most
+	peers   bool             // it stands before a worker, and those who speak are workers, too
 
-	mu        sync.Mutex
-	own       map[string]bool
-	keys      map[string]*conduct
-	delivered map[string]map[string]int // by run and key: workers that have delivered
+	mu   sync.Mutex          // guards all below
+	own  map[string]bool     // keys that are never held back, NoKey among them; not changed after NewGate
+	keys map[string]*conduct // at most maxKeys
+	// delivered is, by run and key, how many workers have delivered.
+	// Invariant: workers of a conduct is the sum over all runs.
+	delivered map[string]map[string]int
 	bans      map[string]Ban
 }
 
@@ -43,11 +46,11 @@ type Offender struct {
 
 // conduct is what the holders of a key do.
 type conduct struct {
-	at      time.Time // when what is left was last made up to date
-	left    [lastKind + 2]float64
-	excess  float64 // of what was dropped, in units; it drains
-	dropped [lastKind + 2]uint64
-	workers int // that have delivered
+	at      time.Time             // when what is left was last made up to date
+	left    [lastKind + 2]float64 // by kind: messages that may still be sent now; for state, vectors
+	excess  float64               // of what was dropped, in units; it drains
+	dropped [lastKind + 2]uint64  // by kind, since the key was first heard or let in again
+	workers int                   // that have delivered
 }
 
 // unsound takes the place of a kind for what is no message of a worker; state for parameters that are sent to one
@@ -65,6 +68,9 @@ type quota struct{ burst, rate, each float64 }
 // allowances are the quotas of all kinds.
 type allowances [lastKind + 2]quota
 
+// toCoordinator are the quotas of what workers say to a coordinator. A kind without a row has the rate 0: it is not
+// for a coordinator, and counts as unsound. Results and chunks have a low rate, as Expect adds those that were asked
+// for.
 var toCoordinator = allowances{
 	unsound:       {burst: 256, rate: 16},
 	KindHello:     {burst: 2048, rate: 64, each: 2},
@@ -81,7 +87,8 @@ var toCoordinator = allowances{
 	state:         {burst: 1024, rate: 8, each: 2},
 }
 
-// toPeers are the quotas of what workers say to a worker: those with one key, however many, pull what is theirs.
+// toPeers are the quotas of what workers say to a worker: those with one key, however many, pull what is theirs. What
+// follows from a Pull is bounded where it is answered.
 var toPeers = allowances{
 	unsound:   {burst: 256, rate: 16},
 	KindPull:  {burst: 16384, rate: 4096},
@@ -100,15 +107,15 @@ func (g *Gate) quotas() *allowances {
 const (
 	// maxSmall is more than the largest message of a worker that is no chunk of anything.
 	maxSmall = 64 << 10
-	// A dropped message is a unit of excess, and each unitBytes of it are one more. A key is banned at maxExcess. Excess
-	// drains at a rate that costs nobody anything.
+	// A dropped message is a unit of excess, and each unitBytes of it are one more. A key is banned at maxExcess.
+	// Excess drains at excessDrain units per second, a rate that costs nobody anything.
 	unitBytes   = 4096
 	maxExcess   = 10_000
 	excessDrain = 1000
 	// maxKeys bounds the keys that are remembered. The broker knows who has one, so there are few.
 	maxKeys = 4096
 	// lenient is the part of what was asked for that may be unsound: networks in tests change bits.
-	lenient = 4
+	lenient = 4 // one in so many
 )
 
 // NewGate returns a gate for a process with those keys, in which the given keys are banned.
@@ -126,19 +133,22 @@ func NewGate(bans []Ban, own ...string) *Gate {
 	return g
 }
 
-// NewPeerGate returns a gate for a worker, before what other workers say to it.
+// NewPeerGate returns a gate for a worker, before what other workers say to it. No key is banned there at first, and
+// none is its own.
 func NewPeerGate() *Gate {
 	g := NewGate(nil)
 	g.peers = true
 	return g
 }
 
-// glance is the kind of a message of this version, unsound if it is none that is heard here. Nothing else is looked at.
+// glance is the kind of a message of this version, unsound if it is none that is heard here. Nothing else is looked
+// at. It takes no lock and allocates nothing, so a flood costs a few comparisons a message.
 func (g *Gate) glance(data []byte) Kind {
 	at := 1 // behind the length of the array
 	switch {
 	case len(data) == 0:
 		return unsound
+	// An array of 16 elements or more has its length in two bytes; shorter ones have it in the first.
 	case data[0] == 0xdc:
 		at = 3
 	case data[0]>>4 != 9:
@@ -160,10 +170,12 @@ func (g *Gate) Admit(key string, data []byte) bool { return g.spend(key, g.glanc
 // Unsound notes a message that was admitted and could not be decoded. It reports whether to answer or log it.
 func (g *Gate) Unsound(key string) bool { return g.spend(key, unsound, 1, 0) }
 
-// State reports whether that part of the parameters may be sent to a worker with a key that asks for it.
+// State reports whether that part of the parameters may be sent to a worker with a key that asks for it. part is a
+// share of the whole vector: 1 is all of it.
 func (g *Gate) State(key string, part float64) bool { return g.spend(key, state, part, 0) }
 
-// Expect lets in so many messages of a kind more, which the holder of a key was asked for.
+// Expect lets in so many messages of a kind more, which the holder of a key was asked for. They may lie above the
+// burst until they are used up.
 func (g *Gate) Expect(key string, kind Kind, n int) {
 	if g == nil {
 		return
@@ -176,13 +188,15 @@ func (g *Gate) Expect(key string, kind Kind, n int) {
 	}
 }
 
-// Delivering notes how many workers with each key have delivered in a run; nil when the run has ended.
+// Delivering notes how many workers with each key have delivered in a run; nil when the run has ended. The map is
+// copied.
 func (g *Gate) Delivering(run string, delivering map[string]int) {
 	if g == nil {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	// What was said of this run before no longer counts.
 	for key, n := range g.delivered[run] {
 		if c := g.of(key); c != nil {
 			c.workers -= n
@@ -199,7 +213,8 @@ func (g *Gate) Delivering(run string, delivering map[string]int) {
 	}
 }
 
-// spend takes n messages from what a key may send, and reports whether they were left.
+// spend takes n messages from what a key may send, and reports whether they were left. size is the bytes of a
+// message: an unsound one costs more the longer it is, and so does what is dropped.
 func (g *Gate) spend(key string, kind Kind, n float64, size int) bool {
 	if g == nil {
 		return true
@@ -210,7 +225,7 @@ func (g *Gate) spend(key string, kind Kind, n float64, size int) bool {
 		return false
 	}
 	c := g.of(key)
-	if c == nil {
+	if c == nil { // beyond maxKeys nobody is heard who was not heard before
 		return g.own[key]
 	}
 	c.refresh(g.now(), g.quotas())
@@ -244,6 +259,7 @@ func (g *Gate) Ban(key, reason string) {
 	}
 }
 
+// ban bans a key; the first reason stays. The lock is held.
 func (g *Gate) ban(key, reason string) {
 	if _, banned := g.bans[key]; banned {
 		return
@@ -252,7 +268,8 @@ func (g *Gate) ban(key, reason string) {
 	g.notify()
 }
 
-// of is the conduct of a key; nil for the keys of this process, and beyond the number that is remembered.
+// of is the conduct of a key; nil for the keys of this process, and beyond the number that is remembered. The lock is
+// held. A key begins with a whole burst of each kind.
 func (g *Gate) of(key string) *conduct {
 	if g.own[key] {
 		return nil
@@ -268,7 +285,7 @@ func (g *Gate) of(key string) *conduct {
 	return c
 }
 
-// refresh adds what has become free since it was last called.
+// refresh adds what has become free since it was last called. A clock that goes back adds nothing.
 func (c *conduct) refresh(now time.Time, quotas *allowances) {
 	seconds := max(now.Sub(c.at).Seconds(), 0)
 	c.at = now
@@ -302,6 +319,7 @@ func kindName(k Kind) string {
 	return strings.ToLower(k.String())
 }
 
+// notify makes Changed ready. It never waits: whoever reads a notice looks at everything.
 func (g *Gate) notify() {
 	select {
 	case g.changed <- struct{}{}:
@@ -330,7 +348,7 @@ func (g *Gate) Bans() []Ban {
 	return slices.SortedFunc(maps.Values(g.bans), func(a, b Ban) int { return strings.Compare(a.Key, b.Key) })
 }
 
-// SetBans replaces the banned keys. A key that is let in again begins anew.
+// SetBans replaces the banned keys. A key that is let in again begins anew. Keys of this process are left out.
 func (g *Gate) SetBans(bans []Ban) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

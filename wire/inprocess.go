@@ -10,7 +10,7 @@ import (
 // encoded and verified as on any bus, but do not go through the broker, which would cost half a dozen copies and as
 // many changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
 type InProcess struct {
-	lending sync.RWMutex
+	lending sync.RWMutex                             // held for reading while a reader is called
 	readers map[string]func(key string, data []byte) // of gradients, by subject
 	// sharing has a lock of its own: a reader may let its publisher wait for a party that puts a message into a queue.
 	sharing queues // of parameters
@@ -35,20 +35,23 @@ type Lender interface {
 	Lend(subject string, handle func(key string, data []byte)) (Subscription, error)
 }
 
+// inProcessBus is the bus of one party: it takes the vectors out of what goes to the broker, and leaves it the rest.
 type inProcessBus struct {
 	Bus     // to the broker
 	process *InProcess
-	outside bool
+	outside bool // there may be workers that only the broker reaches
 }
 
 var _ Lender = (*inProcessBus)(nil)
 
-// Publish implements Bus.
+// Publish implements Bus. A chunk for a reader in this process is in its buffer when Publish returns, and parameters
+// are in a queue of each subscriber.
 func (b *inProcessBus) Publish(subject string, data []byte) error {
 	if len(data) > b.MaxPayload() {
 		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, len(data), b.MaxPayload())
 	}
 	switch {
+	// A gradient without a reader here goes to the broker: its coordinator is elsewhere.
 	case carries(base(subject), dataSubject) && b.process.lend(subject, data):
 		return nil
 	case carries(subject, thetaSubject):
@@ -68,7 +71,8 @@ func (b *inProcessBus) Subscribe(subject string, handle func(data []byte)) (Subs
 	return b.Bus.Subscribe(subject, handle)
 }
 
-// Lend implements Lender, for the one subscriber that a subject of gradients has.
+// Lend implements Lender, for the one subscriber that a subject of gradients has. Workers outside the process are
+// heard by way of the broker.
 func (b *inProcessBus) Lend(subject string, handle func(key string, data []byte)) (Subscription, error) {
 	over, err := b.Bus.Hear(subject, handle)
 	if err != nil {
@@ -81,7 +85,8 @@ func (b *inProcessBus) Lend(subject string, handle func(key string, data []byte)
 	return &loan{p, subject, over}, nil
 }
 
-// lend calls who reads a subject in this process, and reports whether there is one.
+// lend calls who reads a subject in this process, and reports whether there is one. The handler runs in the goroutine
+// of the publisher, which gets its memory back when lend returns.
 func (p *InProcess) lend(subject string, data []byte) bool {
 	p.lending.RLock()
 	defer p.lending.RUnlock()
@@ -93,14 +98,14 @@ func (p *InProcess) lend(subject string, data []byte) bool {
 	return true
 }
 
-// loan is a subscription of a Lender.
+// loan is a subscription of a Lender. over is the one at the broker.
 type loan struct {
 	process *InProcess
 	subject string
 	over    Subscription
 }
 
-// Unsubscribe implements Subscription.
+// Unsubscribe implements Subscription. It waits for publishers that are in the handler.
 func (s *loan) Unsubscribe() error {
 	s.process.lending.Lock()
 	delete(s.process.readers, s.subject)
@@ -120,5 +125,6 @@ func (p *InProcess) share(subject string, data []byte) {
 	}
 }
 
-// queueBytes is what may wait in a queue; messages beyond are lost.
+// queueBytes is what may wait in a queue; messages beyond are lost. It is what a connection to a broker may hold,
+// too.
 const queueBytes = 64 << 20

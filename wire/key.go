@@ -44,7 +44,7 @@ func Name(id, key string) string {
 	return id + nameSeparator + key
 }
 
-// SplitName returns the id and the key of a worker's name.
+// SplitName returns the id and the key of a worker's name. What it returns is not checked: see CheckWorker.
 func SplitName(name string) (id, key string) {
 	id, key, ok := strings.Cut(name, nameSeparator)
 	if !ok {
@@ -53,7 +53,8 @@ func SplitName(name string) (id, key string) {
 	return id, key
 }
 
-// CheckWorker returns what is wrong with the name of a worker.
+// CheckWorker returns what is wrong with the name of a worker. It returns nil for an id and a key that can both be
+// part of a subject.
 func CheckWorker(name string) error {
 	id, key := SplitName(name)
 	if err := setting.Check(id); err != nil {

@@ -5,7 +5,8 @@ import "reflect"
 // Kind names a message's type on the wire.
 type Kind uint8
 
-// The kinds of message, in the order of a worker's life.
+// The kinds of message, in the order of a worker's life. The numbers are those on the wire, so a new kind comes last.
+// A Gate reads a kind as one byte below 128, in which msgpack writes it.
 const (
 	KindIntroduce Kind = 1 + iota
 	KindHello
@@ -36,7 +37,8 @@ const (
 	lastKind = KindStay
 )
 
-// messages has a row for each kind. A new message is a kind with its row, a type and its fields.
+// messages has a row for each kind. A new message is a kind with its row, a type and its fields. Row 0 is empty:
+// there is no such kind.
 var messages = [...]row{
 	KindIntroduce: of[Introduce](),
 	KindHello:     of[Hello](),
@@ -72,7 +74,7 @@ type row struct {
 	make func() Message
 }
 
-// of is the row of a type of message.
+// of is the row of a type of message. Its messages are pointers to T, as the decoder fills them in.
 func of[T any, M interface {
 	*T
 	Message
@@ -80,7 +82,7 @@ func of[T any, M interface {
 	return row{reflect.TypeFor[T]().Name(), reflect.TypeFor[M](), func() Message { return M(new(T)) }}
 }
 
-// TypeOf returns the kind of a message.
+// TypeOf returns the kind of a message. It is 0 for what is no message of this package.
 func TypeOf(m Message) Kind {
 	is := reflect.TypeOf(m)
 	for k := range messages {

@@ -6,20 +6,24 @@ import (
 )
 
 // Sequence is the order in which parts were asked for. The zero Sequence is of no parts.
+//
+// A link keeps the order of what it carries. So a part that was asked for before another one that has come was lost,
+// unless it is late for some other reason. That is known within one way of the link, long before a time limit could
+// say so. One goroutine uses a Sequence.
 type Sequence struct {
 	order  []int // parts; one that was asked for again stands there again
 	place  []int // by part: its last place in order
 	sure   int   // places up to here were looked at
 	seen   int   // the last place of which the part has come, plus 1
-	probes int
-	resent int
+	probes int   // since the last part came
+	resent int   // parts that were asked for again because of others
 }
 
 // MaxResends bounds, in multiples of all parts, how many may be asked for again because others came first: on a network
 // that changes the order they may just be late. Whoever asks looks at Resent before.
 const MaxResends = 2
 
-// Begin forgets everything, for n parts.
+// Begin forgets everything, for n parts. It keeps its memory.
 func (q *Sequence) Begin(n int) {
 	if cap(q.place) < n {
 		q.place = make([]int, n)
@@ -43,6 +47,7 @@ func (q *Sequence) Came(part int) { q.seen, q.probes = max(q.seen, q.place[part]
 // has that was asked for later. got says by part what has come.
 func (q *Sequence) Overtaken(got []bool) (lost []int) {
 	for ; q.sure < q.seen; q.sure++ {
+		// A part that was asked for again since is judged by its later place.
 		if i := q.order[q.sure]; !got[i] && q.place[i] == q.sure {
 			lost = append(lost, i)
 		}
@@ -68,7 +73,8 @@ func (q *Sequence) Again(parts []int, ask func(first, end int)) {
 // Resent is how many parts were asked for again, each as often as it was.
 func (q *Sequence) Resent() int { return q.resent }
 
-// Probe returns the part to ask for once more when nothing comes, the one that was asked for last; -1 if all have come.
+// Probe returns the part to ask for once more when nothing comes, the one that was asked for last; -1 if all have
+// come. One part shows whether anything still comes: if it does, Overtaken finds all that was lost before it.
 func (q *Sequence) Probe(got []bool) int {
 	for at := len(q.order) - 1; at >= 0; at-- {
 		if i := q.order[at]; !got[i] {
@@ -83,13 +89,14 @@ func (q *Sequence) Probe(got []bool) int {
 func (q *Sequence) Probes() int { return q.probes }
 
 // Lag is how long a link lets wait, as TCP estimates it (Jacobson 1988): a mean and a mean deviation in which older
-// waits count less. The zero Lag knows of no wait.
+// waits count less. The zero Lag knows of no wait. The weights are those of TCP: an eighth for the mean, a quarter
+// for the deviation.
 type Lag struct {
 	mean, deviation time.Duration
 	known           bool
 }
 
-// Add notes a wait.
+// Add notes a wait. The first one is the mean, and half of it the deviation.
 func (g *Lag) Add(wait time.Duration) {
 	if !g.known {
 		g.mean, g.deviation, g.known = wait, wait/2, true

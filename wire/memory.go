@@ -21,7 +21,8 @@ type Memory struct {
 }
 
 // NewMemory returns a carrier. If fault is not nil it is called for each message, by one goroutine at a time: the
-// message is delivered once for each delay in the result, so none drops it and two repeat it. The call may change data.
+// message is delivered once for each delay in the result, so none drops it and two repeat it. The call may change
+// data. A delay of 0 keeps the order of messages; others may change it.
 func NewMemory(fault func(subject string, data []byte) []time.Duration) *Memory {
 	return &Memory{fault: fault}
 }
@@ -31,13 +32,14 @@ var _ Bus = (*Memory)(nil)
 // MaxPayload implements Bus.
 func (m *Memory) MaxPayload() int { return MemoryPayload }
 
-// Publish implements Bus.
+// Publish implements Bus. Who subscribed after the message was sent does not hear it, however long it is delayed.
 func (m *Memory) Publish(subject string, data []byte) error {
 	if len(data) > MemoryPayload {
 		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, len(data), MemoryPayload)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	// Who hears a message is fixed when it is sent.
 	subscribers := m.subscribers.of(subject)
 	if m.fault == nil {
 		for _, q := range subscribers {
@@ -48,6 +50,7 @@ func (m *Memory) Publish(subject string, data []byte) error {
 	data = bytes.Clone(data)
 	for _, delay := range m.fault(subject, data) {
 		for _, q := range subscribers {
+			// The handler owns what it is given, so each gets a copy.
 			own := bytes.Clone(data)
 			if delay == 0 {
 				q.put(subject, own)
@@ -72,7 +75,7 @@ func (m *Memory) Hear(subject string, handle func(key string, data []byte)) (Sub
 // Key implements Bus.
 func (m *Memory) Key() string { return NoKey }
 
-// With is the bus for the holder of a key.
+// With is the bus for the holder of a key. No broker proves it: a test says which key speaks.
 func (m *Memory) With(key string) Bus { return memoryOf{m, key} }
 
 // memoryOf is a Memory of one party.

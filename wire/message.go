@@ -40,7 +40,7 @@ const (
 	MaxDuration = 24 * time.Hour // of a heartbeat's interval, of a computation
 )
 
-// Clip cuts a text to what a message may hold.
+// Clip cuts a text to what a message may hold. A character of several bytes may be cut in two.
 func Clip(text string) string { return text[:min(len(text), MaxText)] }
 
 // Header is what every message carries. Token is a random number that a worker's process draws when it starts and shows
@@ -56,7 +56,8 @@ type Header struct {
 // Head returns the header itself; it makes every message that embeds a Header a Message.
 func (h *Header) Head() *Header { return h }
 
-// Message is one of the message types of this package.
+// Message is one of the message types of this package. Its fields method visits the fields that follow the header
+// with a codec, in wire order: see codec.
 type Message interface {
 	Head() *Header
 	fields(c *codec)
@@ -143,7 +144,7 @@ type Ready struct {
 // Theta is one chunk of the parameters after Step updates, with the exponents of integers behind them. Pass counts from
 // 0 how often the work at these parameters was begun anew, with other exponents; it is newer than all before.
 //
-// With the Coding Float32 the data are the values. With another one they are quantize.Difference.Integers of the same
+// With the Coding Float32 the data are the values. With another one they are vector.Difference.Integers of the same
 // elements, to be added to the values of that chunk at BaseStep and BasePass, and to no others. CRC is always the
 // checksum of the values as Float32: of what comes out. Who does not have the base, or gets something else, asks with a
 // Need, and gets the values.
@@ -182,7 +183,7 @@ type Relay struct {
 // Range is the chunks [First, First+Count).
 type Range struct{ First, Count int }
 
-// Need asks for chunks of the parameters of Step that have not arrived.
+// Need asks for chunks of the parameters of Step that have not arrived. The ranges ascend and do not overlap.
 type Need struct {
 	Header
 	Step   uint64
@@ -283,7 +284,7 @@ type Pull struct {
 	First, Count int
 }
 
-// Chunk is one chunk of a lease's result.
+// Chunk is one chunk of a lease's result. CRC is the Checksum of Data; Index counts the chunks of the whole result.
 type Chunk struct {
 	Header
 	Lease uint64

@@ -5,13 +5,14 @@ import (
 	"sync"
 )
 
-// queues are the subscribers within this process, by subject. The zero value has none.
+// queues are the subscribers within this process, by subject. The zero value has none. Several goroutines may use it.
 type queues struct {
-	mu  sync.RWMutex
+	mu  sync.RWMutex // guards all, and the slices in it
 	all map[string][]*queue
 }
 
-// subscribe starts a queue of messages on a subject, of which up to limit bytes wait; 0: any number.
+// subscribe starts a queue of messages on a subject, of which up to limit bytes wait; 0: any number. handle is called
+// by one goroutine, with the subject that a message was sent on.
 func (s *queues) subscribe(subject string, limit int, handle func(subject string, data []byte)) *queue {
 	q := &queue{from: s, subject: subject, limit: limit, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.mu.Lock()
@@ -31,6 +32,7 @@ func (s *queues) of(subject string) []*queue {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	exact := s.all[subject]
+	// The capacity is cut off, so that append copies: others may read exact meanwhile.
 	if any := s.all[By(base(subject), AnyKey)]; len(any) > 0 {
 		return append(exact[:len(exact):len(exact)], any...)
 	}
@@ -50,6 +52,7 @@ func (s *queues) remove(q *queue) bool {
 	all := s.all[q.subject]
 	for i, other := range all {
 		if other == q {
+			// A new slice, as somebody may be reading the old one.
 			s.all[q.subject] = append(all[:i:i], all[i+1:]...)
 			return true
 		}
@@ -61,14 +64,14 @@ func (s *queues) remove(q *queue) bool {
 type queue struct {
 	from    *queues
 	subject string
-	limit   int // bytes that may wait; messages beyond are lost; 0: no limit
-	wake    chan struct{}
-	stop    chan struct{}
+	limit   int           // bytes that may wait; messages beyond are lost; 0: no limit
+	wake    chan struct{} // holds one notice: something waits
+	stop    chan struct{} // closed by the first Unsubscribe
 	done    sync.WaitGroup
 
 	mu    sync.Mutex
-	waits []waiting
-	bytes int
+	waits []waiting // in the order in which they came
+	bytes int       // of what is in waits; what the handler has been given no longer counts
 }
 
 var _ Subscription = (*queue)(nil)
@@ -79,7 +82,7 @@ type waiting struct {
 	data    []byte
 }
 
-// put adds a message, which the handler owns from then on.
+// put adds a message, which the handler owns from then on. It never waits. What does not fit is lost, as on any bus.
 func (q *queue) put(subject string, data []byte) {
 	q.mu.Lock()
 	if q.limit == 0 || q.bytes+len(data) <= q.limit {
@@ -93,6 +96,7 @@ func (q *queue) put(subject string, data []byte) {
 	}
 }
 
+// run calls handle for all that waits, in order, until the subscription ends.
 func (q *queue) run(handle func(subject string, data []byte)) {
 	defer q.done.Done()
 	var batch []waiting
@@ -103,10 +107,11 @@ func (q *queue) run(handle func(subject string, data []byte)) {
 		case <-q.wake:
 		}
 		q.mu.Lock()
+		// The two slices take turns, so that publishers wait for no handler and nothing is allocated in the long run.
 		batch, q.waits, q.bytes = q.waits, batch[:0], 0
 		q.mu.Unlock()
 		for i, m := range batch {
-			batch[i] = waiting{}
+			batch[i] = waiting{} // its memory is not held while the next ones are handled
 			select {
 			case <-q.stop:
 				return
@@ -117,7 +122,8 @@ func (q *queue) run(handle func(subject string, data []byte)) {
 	}
 }
 
-// Unsubscribe implements Subscription. It waits for a handler that is running.
+// Unsubscribe implements Subscription. It waits for a handler that is running. It must not be called by the handler
+// itself, which would wait for its own end.
 func (q *queue) Unsubscribe() error {
 	if q.from.remove(q) {
 		close(q.stop)

@@ -16,7 +16,8 @@ type Sections struct {
 // MaxSections bounds the number of sections of a vector.
 const MaxSections = 1024
 
-// Valid reports whether [first, first+count) are sections, each with a chunk at least.
+// Valid reports whether [first, first+count) are sections, each with a chunk at least. All other methods are for
+// sections of which Valid holds; they divide by Count.
 func (s Sections) Valid(first, count int) bool {
 	return s.Count > 0 && s.Count <= min(s.Chunks.Count(), MaxSections) && first >= 0 && count > 0 &&
 		first <= s.Count-count
@@ -25,7 +26,7 @@ func (s Sections) Valid(first, count int) bool {
 // First is the first chunk of section i, or the number of chunks if i is Count.
 func (s Sections) First(i int) int { return int(int64(i) * int64(s.Chunks.Count()) / int64(s.Count)) }
 
-// Of is the section that a chunk is in.
+// Of is the section that a chunk is in. It searches in O(log Count) steps.
 func (s Sections) Of(chunk int) int {
 	return sort.Search(s.Count-1, func(i int) bool { return s.First(i+1) > chunk })
 }
@@ -48,8 +49,9 @@ func (s Sections) Peaks(first, count, peaks int) int {
 	return max(0, to-max(from, s.Chunks.Size-peaks))
 }
 
-// Digests are the digests of the sections [first, first+count), one behind the other, of a vector that is in chunks as
-// Cut says: the SHA-256 of the bytes of a section's chunks. chunk returns the bytes of a chunk, which are not kept.
+// Digests are the digests of the sections [first, first+count), one behind the other, of a vector that is in chunks
+// as Cut says: the SHA-256 of the bytes of a section's chunks. chunk returns the bytes of a chunk, which are not
+// kept. Their length is DigestLength(count).
 func (s Sections) Digests(first, count int, chunk func(i int) []byte) string {
 	digests := make([]byte, 0, count*sha256.Size)
 	at := s.First(first)
@@ -66,6 +68,7 @@ func (s Sections) Digests(first, count int, chunk func(i int) []byte) string {
 // DigestsOf are the Digests of values that are in memory.
 func (s Sections) DigestsOf(first, count int, values []float32) string {
 	cut := s.Cut(first, count)
+	// What is encoded is read before the next chunk takes its place.
 	var room []byte
 	return s.Digests(first, count, func(i int) []byte {
 		data := cut.Encode(room, values, i)

@@ -21,7 +21,7 @@ const (
 	Int8
 )
 
-// Width is the number of bytes of an element.
+// Width is the number of bytes of an element. It is that of Float32 for an unknown coding, which no decoder lets in.
 func (c Coding) Width() int {
 	switch c {
 	case Int16:
@@ -32,8 +32,9 @@ func (c Coding) Width() int {
 	return 4
 }
 
-// Chunking says how a vector of Size elements is cut: chunk i holds the elements [i*Elements, (i+1)*Elements), the last
-// one what is left.
+// Chunking says how a vector of Size elements is cut: chunk i holds the elements [i*Elements, (i+1)*Elements), the
+// last one what is left. Size counts elements, whatever their coding; a chunk of the same elements has fewer bytes as
+// integers.
 type Chunking struct {
 	Size, Elements int
 	Coding         Coding
@@ -66,8 +67,8 @@ func (c Chunking) Bytes(i int) int {
 	return c.Coding.Width() * (to - from)
 }
 
-// Encode returns the bytes of chunk i of x. It writes them to room, if that has the capacity; those of float32 may be x
-// itself, and are to be read soon.
+// Encode returns the bytes of chunk i of x. It writes them to room, if that has the capacity; those of float32 may be
+// x itself, and are to be read soon. x holds whole numbers within the range of the coding, unless that is Float32.
 func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
 	from, to := c.Span(i)
 	if c.Coding == Float32 {
@@ -86,13 +87,14 @@ func (c Chunking) Encode(room []byte, x []float32, i int) []byte {
 }
 
 // ReadAt reads chunk i of x from bytes that lie elsewhere, from a place on, and returns their checksum. It uses the
-// room if it has the capacity, and returns it. Others may change those bytes meanwhile: the checksum is that of what is
-// in x.
+// room if it has the capacity, and returns it. Others may change those bytes meanwhile: the checksum is that of what
+// is in x. If less can be read than the chunk has, the error says so, and x may hold a part of it.
 func (c Chunking) ReadAt(from io.ReaderAt, place int64, x []float32, i int, room []byte) (sum uint32, used []byte,
 	err error,
 ) {
 	begin, end := c.Span(i)
 	n, direct := c.Bytes(i), c.Coding == Float32 && littleEndian()
+	// Float32 is read into x itself where the byte order fits, so that nothing is copied twice.
 	data := room
 	switch {
 	case direct:
@@ -112,7 +114,8 @@ func (c Chunking) ReadAt(from io.ReaderAt, place int64, x []float32, i int, room
 	return sum, data, nil
 }
 
-// Decode reads chunk i of x from its bytes, of which there must be Bytes(i).
+// Decode reads chunk i of x from its bytes, of which there must be Bytes(i). It keeps nothing of data. The caller has
+// checked the length.
 func (c Chunking) Decode(x []float32, i int, data []byte) {
 	from, to := c.Span(i)
 	switch c.Coding {
@@ -132,13 +135,14 @@ func putInt8(dst []byte, src []float32) {
 	}
 }
 
+// getInt8 reads as many int8 as dst is long.
 func getInt8(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = float32(int8(src[i]))
 	}
 }
 
-// ChecksumOf is the checksum of a vector that is sent in chunks: see Combine.
+// ChecksumOf is the checksum of a vector that is sent in chunks: see Combine. It is 0 for an empty vector.
 func (c Chunking) ChecksumOf(x []float32) uint32 {
 	if len(x) == 0 {
 		return 0
@@ -175,10 +179,12 @@ func GetFloats(dst []float32, src []byte) {
 	getFloats(dst, src)
 }
 
+// alias is the memory of x as bytes, which stay those of x: whoever writes either writes both.
 func alias(x []float32) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
+// appendFloats appends x to dst, four little-endian bytes each, on a machine of whatever byte order.
 func appendFloats(dst []byte, x []float32) []byte {
 	for _, v := range x {
 		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
@@ -186,6 +192,7 @@ func appendFloats(dst []byte, x []float32) []byte {
 	return dst
 }
 
+// getFloats is GetFloats for a machine of whatever byte order.
 func getFloats(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
@@ -195,7 +202,8 @@ func getFloats(dst []float32, src []byte) {
 // castagnoli is the polynomial that CPUs compute in hardware.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum is the CRC32C of a chunk.
+// Checksum is the CRC32C of a chunk. It finds what a network changes by accident, and nothing that somebody made to
+// fit.
 func Checksum(data []byte) uint32 { return crc32.Checksum(data, castagnoli) }
 
 // Combine is the checksum of a vector: the CRC32C of its chunks' checksums in order, each as four little-endian bytes.

@@ -19,8 +19,8 @@ const (
 	// serving is the time between two Seek messages of an agent that serves a run, from which a host that was started
 	// anew learns of it.
 	serving = 10 * time.Second
-	// After a refusal by the host, an agent that has worked before seeks again after hostPause, then after twice as long
-	// each further time, up to longestPause.
+	// After a refusal by the host, an agent that has worked before seeks again after hostPause, then after twice as
+	// long each further time, up to longestPause.
 	hostPause = 2 * time.Second
 	// After an error in a run, the agent avoids that run for the time pause, then for twice as long after each further
 	// error, up to longestPause. The time begins with pause again after a run without error, or one that lasted for
@@ -67,17 +67,17 @@ type Agent struct {
 	number  uint64 // of the newest Seek
 	order   uint64 // of the newest answer to it
 	encoder *wire.Encoder
-	inbox   chan []byte
+	inbox   chan []byte   // messages of the host
 	closing chan struct{} // closed when Run returns, so that handlers do not block
 	left    chan struct{} // closed when all leases are handed back and no new ones will come
 
-	worker  *Worker // of the current run; nil: none
-	stop    context.CancelFunc
-	ended   chan error
-	began   time.Time
-	next    string // run to serve after the current one; empty: none
-	kept    cache  // data set and program of the last worker
-	avoided string // run that is avoided
+	worker  *Worker            // of the current run; nil: none
+	stop    context.CancelFunc // of the worker; nil before the first
+	ended   chan error         // what Run of the worker returned
+	began   time.Time          // when the worker was started
+	next    string             // run to serve after the current one; empty: none
+	kept    cache              // data set and program of the last worker
+	avoided string             // run that is avoided
 	until   time.Time
 	pauses  int       // errors in runs in a row
 	refused int       // refusals by the host in a row
@@ -87,7 +87,7 @@ type Agent struct {
 	waitsFrom, loggedAt, answeredAt, soughtAt time.Time
 }
 
-// NewAgent prepares an agent.
+// NewAgent prepares an agent. It returns ErrConfig for an invalid configuration, and starts no goroutine.
 func NewAgent(cfg AgentConfig, bus wire.Bus, log hclog.Logger) (*Agent, error) {
 	c := Config{
 		ID: cfg.ID, Slots: cfg.Slots, Info: cfg.Info, Token: cfg.Token, Numerics: cfg.Numerics, Build: cfg.Build,
@@ -124,6 +124,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	defer a.unsubscribe(sub)
+	// The subscription stands before the first Seek, so that its answer is heard.
 	ticker := time.NewTicker(seeking)
 	defer ticker.Stop()
 	a.waitsFrom = time.Now()
@@ -146,7 +147,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// leave ends the worker of the current run. It calls left as soon as the leases are handed back.
+// leave ends the worker of the current run. It calls left as soon as the leases are handed back. It returns when the
+// worker has ended.
 func (a *Agent) leave(left func()) {
 	if a.worker == nil {
 		left()
@@ -158,6 +160,7 @@ func (a *Agent) leave(left func()) {
 	<-a.ended
 }
 
+// enqueue passes a message to the goroutine of Run. It runs on a goroutine of the bus.
 func (a *Agent) enqueue(data []byte) {
 	select {
 	case a.inbox <- data:
@@ -165,13 +168,15 @@ func (a *Agent) enqueue(data []byte) {
 	}
 }
 
+// unsubscribe ends the subscription of Run; what waits in the inbox is lost.
 func (a *Agent) unsubscribe(sub wire.Subscription) {
 	if err := wire.Unsubscribe(sub, a.inbox); err != nil {
 		a.log.Debug("unsubscribe", "error", err)
 	}
 }
 
-// seek tells the host which run this worker serves, or that it has none.
+// seek tells the host which run this worker serves, or that it has none. What answers an earlier Seek counts no more.
+// A Seek that is lost is followed by the next.
 func (a *Agent) seek() {
 	a.number++
 	a.order, a.soughtAt = 0, time.Now()
@@ -191,7 +196,7 @@ func (a *Agent) seek() {
 	}
 }
 
-// receive handles a message of the host.
+// receive handles a message of the host. It obeys Assign and Refusal, and drops all else. An error ends the agent.
 func (a *Agent) receive(data []byte) error {
 	msg, err := wire.Decode(data)
 	if err != nil {
@@ -215,7 +220,8 @@ func (a *Agent) receive(data []byte) error {
 }
 
 // refuse handles a refusal of the host. It ends an agent that has never worked: its arithmetic or its release is not
-// the coordinator's. One that has worked goes on with what it does, and seeks later.
+// the coordinator's. One that has worked goes on with what it does, and seeks later. The pauses grow from hostPause
+// to longestPause.
 func (a *Agent) refuse(msg *wire.Refusal) error {
 	if !a.worked && (a.worker == nil || !a.worker.used()) {
 		return fmt.Errorf("%w: %s; %s", ErrRefused, msg.Reason, msg.Remedy)
@@ -231,10 +237,12 @@ func (a *Agent) refuse(msg *wire.Refusal) error {
 	return nil
 }
 
-// assign makes the agent leave for a run. An empty name is the answer to a Seek when there is no run; it ends nothing.
+// assign makes the agent leave for a run. An empty name is the answer to a Seek when there is no run; it ends
+// nothing. It answers nothing: the next Seek says which run is served.
 func (a *Agent) assign(run string) {
 	switch {
 	case setting.CheckRun(run) != nil:
+	// It has just failed in this run, and goes back to it when the pause is over.
 	case a.worker == nil && run == a.avoided && time.Now().Before(a.until):
 	case a.worker == nil:
 		a.serve(run)
@@ -246,7 +254,7 @@ func (a *Agent) assign(run string) {
 	}
 }
 
-// serve starts a worker for a run.
+// serve starts a worker for a run. The worker has a goroutine of its own, and inherits what the one before has left.
 func (a *Agent) serve(run string) {
 	cfg := a.cfg
 	cfg.Run = run
@@ -265,12 +273,14 @@ func (a *Agent) serve(run string) {
 	go func() { a.ended <- w.Run(ctx) }()
 }
 
-// back is called when the worker of a run has ended.
+// back is called when the worker of a run has ended. It seeks again at once, or after a pause if there was an error.
 func (a *Agent) back(err error) {
 	now, run, ordered := time.Now(), a.worker.cfg.Run, a.next != ""
 	a.stop()
 	a.worked = a.worked || a.worker.used()
+	// Data set and program are kept: the next run may need the same ones.
 	a.kept, a.worker = a.worker.leave(), nil
+	// A run that went well, or long, shows that the worker itself is sound.
 	if err == nil || errors.Is(err, errSilent) || now.Sub(a.began) >= longestPause {
 		a.pauses = 0
 	}
@@ -287,6 +297,7 @@ func (a *Agent) back(err error) {
 		a.log.Info("run left for another", "run", run, "next", a.next)
 	} // or the run has ended, which the worker has logged
 	a.waitsFrom, a.loggedAt = now, time.Time{}
+	// Who sent it to another run has waited for this worker to leave.
 	if ordered {
 		next := a.next
 		a.next = ""
@@ -297,7 +308,8 @@ func (a *Agent) back(err error) {
 	}
 }
 
-// tick sends a Seek if there is no run, and logs from time to time what the agent waits for.
+// tick sends a Seek if there is no run, and logs from time to time what the agent waits for. It is called every
+// second.
 func (a *Agent) tick() {
 	now := time.Now()
 	if a.worker == nil || a.worker.turns(now) {
@@ -319,7 +331,7 @@ func (a *Agent) tick() {
 	}
 }
 
-// waitsFor is what the agent waits for.
+// waitsFor is what the agent waits for. It is for people.
 func (a *Agent) waitsFor(now time.Time) string {
 	if trouble := a.trouble(); trouble != "" {
 		return trouble

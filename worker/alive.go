@@ -9,8 +9,8 @@ const stuckAfter = 20 * time.Second
 // used reports whether a coordinator has given the worker a lease. It may be called from any goroutine.
 func (w *Worker) used() bool { return w.trusted.Load() }
 
-// turns reports whether the goroutine of Run does what it should: one that waits for a coordinator does, and one whose
-// slots compute. It may be called from any goroutine.
+// turns reports whether the goroutine of Run does what it should: one that waits for a coordinator does, and one
+// whose slots compute. It may be called from any goroutine. Before Run, it does too.
 func (w *Worker) turns(now time.Time) bool {
 	last := w.turned.Load()
 	return last == 0 || now.Sub(time.Unix(0, last)) < stuckAfter

@@ -9,6 +9,9 @@ import (
 )
 
 // assembly collects the chunks of the parameters of one step.
+//
+// Invariant: missing is the number of chunks that got lacks. A chunk that is there has in held the step and pass of
+// the assembly; one that is not may have those of before, to which differences can be added.
 type assembly struct {
 	known   bool // step is set
 	step    uint64
@@ -36,14 +39,15 @@ type held struct {
 	pass  int
 }
 
-// forget begins anew, for another coordinator: what it calls by the same number may be something else.
+// forget begins anew, for another coordinator: what it calls by the same number may be something else. Values stay in
+// memory, but belong to nothing that differences could be added to.
 func (a *assembly) forget() {
 	a.known = false
 	clear(a.held)
 }
 
 // sound reports whether a chunk has the form, and values the checksum, that they are to have. Of differences the
-// checksum shows when they are added.
+// checksum shows when they are added. It touches nothing.
 func (a *assembly) sound(msg *wire.Theta, chunks wire.Chunking) bool {
 	if msg.Coding == wire.Float32 {
 		return len(msg.Data) == chunks.Bytes(msg.Index) && wire.Checksum(msg.Data) == msg.CRC
@@ -52,13 +56,15 @@ func (a *assembly) sound(msg *wire.Theta, chunks wire.Chunking) bool {
 		len(msg.Data) == msg.Coding.Width()*a.changes.Integers(chunks.Span(msg.Index))
 }
 
-// store keeps the values of a sound chunk, or adds differences to them. It reports whether it could: differences belong
-// to the values of one step and pass, and to no others. If it could not, nothing is changed.
+// store keeps the values of a sound chunk, or adds differences to them. It reports whether it could: differences
+// belong to the values of one step and pass, and to no others. If it could not, nothing is changed. msg has to be
+// sound.
 func (a *assembly) store(msg *wire.Theta, chunks wire.Chunking) bool {
 	i := msg.Index
 	if msg.Coding == wire.Float32 {
 		chunks.Decode(a.values, i, msg.Data)
 	} else {
+		// Added to anything else, differences would give parameters that nobody has.
 		if a.held[i] != (held{true, msg.BaseStep, msg.BasePass}) {
 			return false
 		}
@@ -66,6 +72,7 @@ func (a *assembly) store(msg *wire.Theta, chunks wire.Chunking) bool {
 		n := a.changes.Integers(from, to)
 		a.integers = slices.Grow(a.integers[:0], n)[:n]
 		msg.Coding.Whole(n).Decode(a.integers, 0, msg.Data)
+		// The sum is formed beside the values, so that a wrong one leaves them as they were.
 		a.sum = append(a.sum[:0], a.values[from:to]...)
 		a.changes.Add(a.sum, a.integers, from)
 		if wire.Checksum(wire.FloatBytes(a.sum)) != msg.CRC {
@@ -77,6 +84,8 @@ func (a *assembly) store(msg *wire.Theta, chunks wire.Chunking) bool {
 	return true
 }
 
+// open begins to wait for the given number of chunks of a step and pass, none of which is there. held stays:
+// differences need it.
 func (a *assembly) open(step uint64, pass, chunks int) {
 	if len(a.got) != chunks {
 		a.got, a.held = make([]bool, chunks), make([]held, chunks)
@@ -119,14 +128,15 @@ func (a *assembly) asked(now time.Time) {
 	a.asks++
 }
 
-// patience is how long to wait for the next chunk before asking for it: several times the usual time between two chunks
-// on this link, and longer after each request, so that a slow link does not carry the same chunks many times. It has a
-// limit, because an interrupted link looks like a slow one.
+// patience is how long to wait for the next chunk before asking for it: several times the usual time between two
+// chunks on this link, and longer after each request, so that a slow link does not carry the same chunks many times.
+// It has a limit, because an interrupted link looks like a slow one. least is the shortest wait.
 func (a *assembly) patience(least time.Duration) time.Duration {
 	return min(max(least, 4*a.pace)<<min(a.asks, 4), 20*least)
 }
 
-// missingRanges lists the missing chunks; nil if the parameters are complete or no chunks are expected.
+// missingRanges lists the missing chunks; nil if the parameters are complete or no chunks are expected. At most
+// wire.MaxRanges are listed.
 func (a *assembly) missingRanges() []wire.Range {
 	if !a.known || a.missing == 0 {
 		return nil

@@ -24,6 +24,7 @@ func (b *batch) begin(p *Shards, n int) {
 	b.filled = 0
 }
 
+// full reports whether all sequences are in place.
 func (b *batch) full() bool { return b.filled == b.B }
 
 // place copies a window to the next sequence of the batch. The control of a window's first step acted before the
@@ -45,7 +46,7 @@ func (b *batch) place(w *Window) {
 }
 
 // placeMask marks the missing values of a window. The batch has a mask as soon as one of its sequences has a missing
-// value.
+// value. Sequences that came before have all their values, so the mask begins with ones.
 func (b *batch) placeMask(w *Window, i int) {
 	if w.Seen == nil && b.Seen == nil {
 		return
@@ -70,12 +71,13 @@ func (b *batch) placeMask(w *Window, i int) {
 	}
 }
 
+// bytes is the memory of the batch, in bytes.
 func (b *batch) bytes() int {
 	return 4 * (cap(b.Observations) + cap(b.Controls) + cap(b.seen))
 }
 
 // batches manages the memory of batches, and holds those that were begun before their step. There are at most as many
-// as slots plus the shards that are prepared for one step.
+// as slots plus the shards that are prepared for one step. All slots use it.
 type batches struct {
 	mu    sync.Mutex
 	begun []*batch
@@ -83,7 +85,7 @@ type batches struct {
 }
 
 // take returns the batch of a shard if it was begun, and otherwise an empty one. It gives up batches that were begun
-// for other steps than this one and the next.
+// for other steps than this one and the next. The caller owns the batch until keep or release.
 func (l *batches) take(step uint64, shard int) (b *batch, begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,6 +94,7 @@ func (l *batches) take(step uint64, shard int) (b *batch, begun bool) {
 		switch {
 		case b == nil && other.step == step && other.shard == shard:
 			b = other
+		// Its step has passed, or the run went back.
 		case other.step < step, other.step > step+1:
 			l.free = append(l.free, other)
 		default:
@@ -128,6 +131,7 @@ func (l *batches) size() int {
 	return most
 }
 
+// any is a batch that nobody uses, of whatever size. The lock is held.
 func (l *batches) any() *batch {
 	n := len(l.free)
 	if n == 0 {

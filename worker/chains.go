@@ -10,7 +10,7 @@ import (
 )
 
 // Chains is the Program of a model that fits itself. Its parameters are the states of the model's chains, laid out by
-// package exact. A shard is a chain, or empty; its step is the first sweep of a round. Its gradient is what the chain
+// vector.Layout. A shard is a chain, or empty; its step is the first sweep of a round. Its gradient is what the chain
 // has gone in the round, before minus after, so that the outer update with the number of shards as rate and without
 // momentum puts each chain where it has gone, to the bit. A chain begins in the first round.
 type Chains struct {
@@ -68,7 +68,7 @@ func (p *Chains) Size() int { return p.layout.Size() }
 // TermNames names the loss terms.
 func (p *Chains) TermNames() []string { return model.TermNames(p.fitter.Terms()) }
 
-// Load installs the states that a round begins with.
+// Load installs the states that a round begins with. It copies them. No chain may be running.
 func (p *Chains) Load(_ uint64, theta []float32) error {
 	if len(theta) != p.Size() {
 		return fmt.Errorf("load the states of %d chains: %d parameters, want %d", p.layout.Chains, len(theta), p.Size())
@@ -122,10 +122,12 @@ func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, gra
 		for i, v := range s.terms {
 			s.sums[i] += v
 		}
+		// Between two sweeps is the place to give up: grad and terms are of no use then.
 		if !goOn() {
 			return ErrGivenUp
 		}
 	}
+	// The coordinator divides by the number of shards, of which some have no chain.
 	scale := float64(p.layout.Shards()) / float64(p.layout.Chains) / float64(sweeps)
 	for i, v := range s.sums {
 		terms[i] = float32(v * scale)
@@ -134,6 +136,7 @@ func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, gra
 	gone := p.layout.Of(grad, index)
 	vector.Put(gone, s.state)
 	if theta == nil {
+		// Before the first round θ is zero. 0 − v, as −v would make −0 of 0.
 		for i, v := range gone {
 			gone[i] = 0 - v
 		}
@@ -143,7 +146,7 @@ func (p *Chains) round(s *chainSlot, index int, theta []float32, sweeps int, gra
 	return nil
 }
 
-// chain returns the chain as it stands in θ.
+// chain returns the chain as it stands in θ. An error says that θ holds what no chain has written.
 func (p *Chains) chain(s *chainSlot, index int, theta []float32) (model.Chain, error) {
 	if theta == nil {
 		return p.fitter.NewChain(p.recordings, index, nil)

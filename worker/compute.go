@@ -19,9 +19,9 @@ type lease struct {
 	program  Program
 	memory   *vectors
 	chunks   wire.Chunking
-	handed   int // shards given to slots
-	done     int // shards computed
-	dropped  bool
+	handed   int           // shards given to slots
+	done     int           // shards computed
+	dropped  bool          // its step is over, or it was taken back
 	steps    atomic.Int64  // steps of computation: one for a shard, or those of a Gradual
 	unwanted atomic.Bool   // set when the lease is dropped: the slots give up
 	began    time.Time     // time at which a slot got the first shard
@@ -44,6 +44,7 @@ type lease struct {
 	reduction *reduction // of a reduce lease, which no slot computes; nil otherwise
 }
 
+// finished reports whether the result is complete, so that it can be announced and pulled.
 func (l *lease) finished() bool { return l.done == l.block.Count }
 
 // task is one shard of a lease.
@@ -52,12 +53,14 @@ type task struct {
 	shard int
 }
 
-// advance installs new parameters if no slot is computing, and gives shards to free slots.
+// advance installs new parameters if no slot is computing, and gives shards to free slots. It is called after every
+// event. An error of Load ends the worker.
 func (w *Worker) advance() error {
 	if w.program == nil || !w.theta.known || w.theta.missing > 0 {
 		return nil
 	}
 	if step, pass := w.theta.step, w.theta.pass; w.loaded != step+1 || w.pass != pass {
+		// The parameters change only while no slot reads them; what is still computed is of no use and ends soon.
 		if w.running > 0 {
 			return nil
 		}
@@ -70,6 +73,7 @@ func (w *Worker) advance() error {
 		if l.reduction != nil {
 			continue
 		}
+		// Leases in the order in which they came: tasks has room for one shard of each slot, so this never waits.
 		for w.running < w.cfg.Slots && l.handed < l.block.Count {
 			if l.handed == 0 {
 				l.began = time.Now()
@@ -86,6 +90,7 @@ func (w *Worker) advance() error {
 func (w *Worker) account(l *lease) {
 	l.done++
 	switch {
+	// Nobody waits for it; the memory goes back with the last shard.
 	case l.dropped:
 		w.reclaim(l)
 	case l.finished():
@@ -94,7 +99,8 @@ func (w *Worker) account(l *lease) {
 	}
 }
 
-// dropLeases gives up all leases: their step is over, or the coordinator has revoked them.
+// dropLeases gives up all leases: their step is over, or the coordinator has revoked them. Slots that compute for
+// them end their shards, or give up; their results count no more.
 func (w *Worker) dropLeases() {
 	for _, l := range w.leases {
 		l.dropped = true
@@ -113,7 +119,8 @@ func (w *Worker) abandon() {
 	close(w.tasks)
 }
 
-// reclaim releases the memory of a dropped lease when no slot works on it any more.
+// reclaim releases the memory of a dropped lease when no slot works on it any more. Otherwise account calls it again
+// with each shard that comes back.
 func (w *Worker) reclaim(l *lease) {
 	if l.reduction != nil {
 		l.giveUp()
@@ -126,7 +133,8 @@ func (w *Worker) reclaim(l *lease) {
 	}
 }
 
-// compute is the loop of a slot. It computes shards, and between them it prepares the next step.
+// compute is the loop of a slot. It computes shards, and between them it prepares the next step. It returns when
+// tasks is closed.
 func (w *Worker) compute(slot int) {
 	var l *lease
 	goOn := func() bool {
@@ -135,6 +143,7 @@ func (w *Worker) compute(slot int) {
 	}
 	for t := range w.tasks {
 		l = t.lease
+		// Fields of the lease that are read here do not change while one of its shards is out.
 		p := l.memory.partial(l.Work == wire.Gradient)
 		var err error
 		if l.Work == wire.Gradient {
@@ -155,10 +164,12 @@ func (w *Worker) compute(slot int) {
 	}
 }
 
-// add adds a shard's result to the tree. The last shard completes the block.
+// add adds a shard's result to the tree. The last shard completes the block. Shards may come in any order: the tree
+// makes one sum of them.
 func (l *lease) add(shard int, p vector.Partial, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	// The block is announced as failed when all its shards are done, with the first reason.
 	if err != nil && l.err == nil {
 		l.err = err
 	}
@@ -170,10 +181,12 @@ func (l *lease) add(shard int, p vector.Partial, err error) {
 	l.pack()
 }
 
-// pack makes what is announced and pulled of a sum that is complete.
+// pack makes what is announced and pulled of a sum that is complete. It is called once, by whoever adds the last
+// part.
 func (l *lease) pack() {
 	switch {
 	case l.Audit && l.Sections == 0:
+		// Nothing of an audit is pulled, so its digest is all that is kept.
 		l.digest = wire.DigestPartial(l.sum.Values, l.sum.Terms)
 		l.dropValues()
 		return
@@ -206,7 +219,7 @@ func (l *lease) dropValues() {
 	l.sum = vector.Partial{Terms: terms}
 }
 
-// encode encodes the values of the sum for sending.
+// encode encodes the values of the sum for sending. From then on they take a half or a quarter of the memory.
 func (l *lease) encode() {
 	width := l.chunks.Coding.Width()
 	l.encoded = l.memory.bytes(width * l.length)
@@ -217,7 +230,7 @@ func (l *lease) encode() {
 	l.dropValues()
 }
 
-// chunk is chunk i of a finished block's gradient.
+// chunk is chunk i of a finished block's gradient. It aliases the lease where it can.
 func (l *lease) chunk(i int) []byte {
 	if l.encoded == nil {
 		return l.chunks.Encode(nil, l.sum.Values, i)
@@ -227,11 +240,12 @@ func (l *lease) chunk(i int) []byte {
 	return l.encoded[width*from : width*to]
 }
 
-// vectors manages memory of the program's size, so that a step allocates none.
+// vectors manages memory of the program's size, so that a step allocates none. It grows to what a step needs at most
+// and stays so. Slots and the worker use it at a time.
 type vectors struct {
 	size, terms int
 
-	mu       sync.Mutex
+	mu       sync.Mutex       // guards both lists
 	partials []vector.Partial // those with values
 	encoded  [][]byte         // as long as the encoded values
 }
@@ -251,6 +265,7 @@ func (v *vectors) partial(values bool) vector.Partial {
 	return vector.Partial{Values: make([]float32, v.size), Terms: make([]float32, v.terms)}
 }
 
+// putPartial takes a partial back that nobody uses. One without values is left to the garbage collector.
 func (v *vectors) putPartial(p vector.Partial) {
 	if p.Values == nil {
 		return
@@ -272,6 +287,7 @@ func (v *vectors) bytes(n int) []byte {
 	return make([]byte, n)
 }
 
+// putBytes takes encoded values back that nobody uses; nil: nothing.
 func (v *vectors) putBytes(b []byte) {
 	if b == nil {
 		return

@@ -31,6 +31,7 @@ const (
 	present
 )
 
+// newEpisodes is a set of n episodes of that many steps. Nothing is simulated yet.
 func newEpisodes(env envs.Env, key rng.Key, n, length int) episodes {
 	spec := env.Spec()
 	e := episodes{env: env, key: key, n: n, length: length, nx: spec.Observation, nu: spec.Control}
@@ -41,9 +42,11 @@ func newEpisodes(env envs.Env, key rng.Key, n, length int) episodes {
 	return e
 }
 
+// bytes is the memory for the set, in bytes; 0 if nothing is kept.
 func (e *episodes) bytes() int { return 4 * (len(e.kept) + len(e.observations) + len(e.controls)) }
 
-// window sets w to some steps of an episode.
+// window sets w to some steps of an episode. Several goroutines may do so at a time, each with its own w. Of a kept
+// episode, w aliases the set.
 func (e *episodes) window(w *Window, index, first, steps int) {
 	w.First, w.Seen = first, nil
 	if e.kept == nil {

@@ -15,7 +15,7 @@ import (
 const servings = 4
 
 // meet lets other workers be heard. It is called when there is something to say to them: where keys are older than
-// that, the broker lets nobody hear others, and nobody needs it.
+// that, the broker lets nobody hear others, and nobody needs it. It does nothing the second time.
 func (w *Worker) meet() {
 	if w.met != nil {
 		return
@@ -36,12 +36,13 @@ func (w *Worker) meet() {
 // name is what other workers, and leases, call this one.
 func (w *Worker) name() string { return wire.Name(w.cfg.ID, w.bus.Key()) }
 
-// tell sends a message to another worker. The token is the coordinator's business.
+// tell sends a message to another worker. The token is the coordinator's business. Nothing tells whether it came.
 func (w *Worker) tell(name string, msg wire.Message) {
 	w.send(wire.By(w.subjects.Peer(name), w.bus.Key()), wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term}, msg)
 }
 
-// receivePeer handles a message of another worker.
+// receivePeer handles a message of another worker. It reacts to a Pull of what this worker keeps, a Chunk that it
+// asked for, and parameters that are handed on. All else is dropped.
 func (w *Worker) receivePeer(key string, data []byte) {
 	msg, err := wire.DecodeFrom(key, data)
 	if err != nil {
@@ -64,6 +65,7 @@ func (w *Worker) receivePeer(key string, data []byte) {
 
 // servePeer records the chunks that another worker pulls.
 func (w *Worker) servePeer(key string, msg *wire.Pull) {
+	// Ranges come from another worker, so they are compared with what there is without adding them up.
 	l := w.keeps(msg.Lease)
 	if l == nil || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
 		return
@@ -76,6 +78,7 @@ func (w *Worker) servePeer(key string, msg *wire.Pull) {
 	}
 	for i := msg.First; i < msg.First+msg.Count; i++ {
 		c := chunkOf{l, i, msg.From}
+		// Each chunk once at a time, and all that a key pulls within its share.
 		if w.gave[key] >= servings*kept || slices.Contains(w.sending, c) {
 			continue
 		}

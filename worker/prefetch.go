@@ -21,7 +21,7 @@ type expected struct {
 	shard   int
 }
 
-// expect adds a shard of a step. Shards of other steps are forgotten.
+// expect adds a shard of a step. Shards of other steps are forgotten. A program that prepares nothing is left out.
 func (f *prefetch) expect(p Program, step uint64, shard int) {
 	program, ok := p.(Preparer)
 	if !ok {
@@ -35,7 +35,8 @@ func (f *prefetch) expect(p Program, step uint64, shard int) {
 	f.mu.Unlock()
 }
 
-// prepare does a small part of the preparation. It reports whether there was anything to do.
+// prepare does a small part of the preparation. It reports whether there was anything to do. No two slots prepare one
+// shard at a time.
 func (f *prefetch) prepare(slot int) bool {
 	f.mu.Lock()
 	n := len(f.work)
@@ -50,6 +51,7 @@ func (f *prefetch) prepare(slot int) bool {
 		return true
 	}
 	f.mu.Lock()
+	// The step may be over meanwhile.
 	if f.step == next.step {
 		f.work = append(f.work, next)
 	}

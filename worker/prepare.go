@@ -20,7 +20,8 @@ type build struct {
 	err     error
 }
 
-// prepare takes the next step towards Ready: it fetches the data set, builds the program, or sends the Ready.
+// prepare takes the next step towards Ready: it fetches the data set, builds the program, or sends the Ready. It
+// leads to a Fetch, a build, or a Ready.
 func (w *Worker) prepare() {
 	switch {
 	case w.building: // finish calls prepare again
@@ -34,7 +35,8 @@ func (w *Worker) prepare() {
 	}
 }
 
-// build builds the program in a goroutine of its own, so that the worker continues to send heartbeats.
+// build builds the program in a goroutine of its own, so that the worker continues to send heartbeats. It forms the
+// hash of a fetched data set there, too, which takes long.
 func (w *Worker) build() {
 	w.program, w.building = nil, true
 	b, checked := build{order: w.wanted}, true
@@ -43,6 +45,7 @@ func (w *Worker) build() {
 		data, checked = w.data.bytes, w.data.checked
 	}
 	w.goroutines.Go(func() {
+		// Each piece had its checksum, but only the hash shows that all are of this data set.
 		if !checked && wire.HashData(data) != b.order.data {
 			b.err = ErrData
 		} else {
@@ -64,8 +67,9 @@ func (w *Worker) logMemory(p Program) {
 	}
 }
 
-// goldenShard is the hash of the result for shard 0 of step 0 at the initial parameters; with local steps, of the first
-// update alone. It is empty if the program fails there. The coordinator then decides.
+// goldenShard is the hash of the result for shard 0 of step 0 at the initial parameters; with local steps, of the
+// first update alone. It is empty if the program fails there. The coordinator then decides. It runs before the
+// program is given to the worker, so nothing else uses it.
 func (w *Worker) goldenShard(p Program) string {
 	grad, terms := make([]float32, p.Size()), make([]float32, len(p.TermNames()))
 	golden := func(grad, terms []float32) error { return p.Gradient(0, 0, 0, grad, terms) }
@@ -79,11 +83,12 @@ func (w *Worker) goldenShard(p Program) string {
 	return wire.DigestPartial(grad, terms)
 }
 
-// finish installs the result of a build, if it is still wanted. If the data set has the wrong hash, it is fetched once
-// more.
+// finish installs the result of a build, if it is still wanted. If the data set has the wrong hash, it is fetched
+// once more. An error ends the worker: a job that cannot be built, or a data set that was wrong twice.
 func (w *Worker) finish(b build) error {
 	w.building = false
 	spoilt := errors.Is(b.err, ErrData)
+	// Another data set may have been offered while the program was built.
 	if b.order.data == w.data.hash && w.data.missing == 0 {
 		w.data.checked = !spoilt
 		if spoilt {
@@ -117,7 +122,8 @@ func (w *Worker) leave() cache {
 	return cache{w.data, build{order: w.made, program: w.program, golden: w.golden}}
 }
 
-// inherit takes over the cache of a worker with the same number of slots. It is called before Run.
+// inherit takes over the cache of a worker with the same number of slots. It is called before Run. Its order tells
+// whether the next job is the same.
 func (w *Worker) inherit(s cache) {
 	w.data = s.data
 	w.data.spoilt = 0
@@ -141,7 +147,8 @@ type dataset struct {
 	movedAt   time.Time // time of the last request or arrival
 }
 
-// offered reports whether a Welcome offers a data set correctly, or none.
+// offered reports whether a Welcome offers a data set correctly, or none. The size is within wire.MaxData, as every
+// message is.
 func offered(msg *wire.Welcome) bool {
 	if msg.DataHash == "" {
 		return msg.DataSize == 0
@@ -150,12 +157,14 @@ func offered(msg *wire.Welcome) bool {
 }
 
 // openData checks whether the worker has the data set that a coordinator offers. If not, it allocates memory for it.
+// That is at most wire.MaxData bytes.
 func (w *Worker) openData(msg *wire.Welcome) {
 	s, pieces := &w.data, wire.Pieces{Size: msg.DataSize, Each: msg.Chunk}
 	whole := s.hash != "" && s.missing == 0
 	if msg.DataHash == "" || msg.DataHash == s.hash && (whole || s.pieces == pieces) {
 		return
 	}
+	// What was there of another data set, or in other pieces, is of no use.
 	*s = dataset{hash: msg.DataHash, pieces: pieces}
 	if w.cfg.DataSet != nil {
 		if data := w.cfg.DataSet(s.hash); len(data) == msg.DataSize {
@@ -185,7 +194,7 @@ func (w *Worker) fetch() {
 	w.publish(w.subjects.Control, &wire.Fetch{Hash: w.data.hash, Ranges: w.data.lacking()})
 }
 
-// lacking lists the missing pieces.
+// lacking lists the missing pieces. At most wire.MaxRanges are listed, so the list may be incomplete.
 func (s *dataset) lacking() []wire.Range {
 	ranges := gaps(s.got, s.low, s.high)
 	if s.high < len(s.got) && len(ranges) < wire.MaxRanges {
@@ -194,7 +203,8 @@ func (s *dataset) lacking() []wire.Range {
 	return ranges
 }
 
-// takePiece stores a piece of the data set and asks for more. After the last one, the program is built.
+// takePiece stores a piece of the data set and asks for more. After the last one, the program is built. What does not
+// belong to the data set, or was changed on its way, is dropped, and asked for again later.
 func (w *Worker) takePiece(msg *wire.Piece) {
 	s, i := &w.data, msg.Index
 	if !w.fetching() || i >= len(s.got) || len(msg.Data) != s.pieces.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
@@ -208,6 +218,7 @@ func (w *Worker) takePiece(msg *wire.Piece) {
 	copy(s.bytes[from:to], msg.Data)
 	s.got[i] = true
 	s.missing--
+	// Pieces come mostly in order: with the two bounds a list of what is missing costs little.
 	s.high = max(s.high, i+1)
 	for s.low < s.high && s.got[s.low] {
 		s.low++

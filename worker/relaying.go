@@ -13,7 +13,7 @@ import (
 // been lost.
 
 // maxEarly is how many bytes of other workers are kept that come before the coordinator has said who hands on what:
-// twice all parameters, as its own link may be the slow one.
+// twice all parameters, as its own link may be the slow one. It is 4 MiB at least.
 func (w *Worker) maxEarly() int { return max(4<<20, 2*4*w.chunks.Size) }
 
 // relay is what the coordinator has said of who hands on the parameters of the current pass. Without sections it has
@@ -36,7 +36,7 @@ func (r *relay) of(chunk int, name string) (section int, ok bool) {
 	return i, r.names[i] == name
 }
 
-// takeRelay learns who hands on the parameters of a pass.
+// takeRelay learns who hands on the parameters of a pass. A second one of the same pass was repeated, and is dropped.
 func (w *Worker) takeRelay(msg *wire.Relay) {
 	sections := wire.Sections{Chunks: w.chunks, Count: len(msg.Digests) / wire.DigestLength(1)}
 	n := sections.Count
@@ -44,8 +44,10 @@ func (w *Worker) takeRelay(msg *wire.Relay) {
 		!w.turn(msg.Step, msg.Pass) || w.relay.sections.Count > 0 {
 		return
 	}
+	// From here on others are heard, and so what they hand on.
 	w.meet()
 	w.relay = relay{sections, msg.Names, msg.Digests, make([]bool, n), make([]bool, n), make([]bool, w.chunks.Count())}
+	// Twice as many as there are, for what a network repeats.
 	for i, name := range msg.Names[:n] {
 		_, key := wire.SplitName(name)
 		w.gate.Expect(key, wire.KindTheta, 2*(sections.First(i+1)-sections.First(i)))
@@ -60,7 +62,8 @@ func (w *Worker) takeRelay(msg *wire.Relay) {
 	}
 }
 
-// handOn sends a chunk of the parameters to the others, if that is this worker's part.
+// handOn sends a chunk of the parameters to the others, if that is this worker's part. Each of them gets a message of
+// its own.
 func (w *Worker) handOn(msg *wire.Theta) {
 	self := w.name()
 	if _, mine := w.relay.of(msg.Index, self); !mine {
@@ -73,7 +76,8 @@ func (w *Worker) handOn(msg *wire.Theta) {
 	}
 }
 
-// handOnHeld hands on what had come before it was known that it is to be handed on.
+// handOnHeld hands on what had come before it was known that it is to be handed on. It is handed on as values,
+// whatever it came as.
 func (w *Worker) handOnHeld() {
 	for i, got := range w.theta.got {
 		if got {
@@ -86,12 +90,15 @@ func (w *Worker) handOnHeld() {
 	}
 }
 
-// takeRelayed stores a chunk of the parameters that another worker hands on.
+// takeRelayed stores a chunk of the parameters that another worker hands on. The sender is believed only as far as
+// the digest of its section goes.
 func (w *Worker) takeRelayed(msg *wire.Theta) {
 	t := &w.theta
 	if w.program == nil || msg.Count != w.chunks.Count() || msg.Index >= msg.Count || !t.sound(msg, w.chunks) {
 		return
 	}
+	// What is of the current pass counts; what is newer, or comes before the Relay, is kept for a while; what is
+	// older is dropped.
 	now := t.known && msg.Step == t.step && msg.Pass == t.pass
 	switch {
 	case now && w.relay.sections.Count > 0:
@@ -103,6 +110,7 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 		}
 		return
 	}
+	// From one that does not hand on this section nothing is taken, so nobody can spoil the part of another.
 	i, ok := w.relay.of(msg.Index, msg.From)
 	if !ok || w.relay.refused[i] || t.got[msg.Index] || !t.store(msg, w.chunks) {
 		return
@@ -113,13 +121,16 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 }
 
 // overtaken returns the chunks of the parameters that were lost for certain where workers hand them on: those of its
-// own section, once the coordinator has said something later, and of each other one those before a chunk that has come.
-// Those who hand on do so in order, each over a link of its own. A chunk is returned once: the answer may take long.
+// own section, once the coordinator has said something later, and of each other one those before a chunk that has
+// come. Those who hand on do so in order, each over a link of its own. A chunk is returned once: the answer may take
+// long. At most wire.MaxRanges are returned.
 func (w *Worker) overtaken() (lost []wire.Range) {
 	r, t := &w.relay, &w.theta
 	self := w.name()
 	for i := range r.sections.Count {
 		first, end := r.sections.First(i), r.sections.First(i+1)
+		// Of a section that another one hands on, what stands before its last chunk here was overtaken; of the own
+		// one, everything, once the coordinator has said something later.
 		if r.names[i] != self || !t.behind {
 			for end > first && !t.got[end-1] {
 				end--
@@ -135,8 +146,8 @@ func (w *Worker) overtaken() (lost []wire.Range) {
 	return lost
 }
 
-// complain tells the coordinator what of the parameters did not come in time from those who were to hand it on: the run
-// has gone on without this worker.
+// complain tells the coordinator what of the parameters did not come in time from those who were to hand it on: the
+// run has gone on without this worker. The coordinator learns from it who did not hand on.
 func (w *Worker) complain() {
 	if ranges := w.theta.missingRanges(); ranges != nil && w.relay.sections.Count > 0 && w.theta.asks == 0 {
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
@@ -157,9 +168,11 @@ func (w *Worker) verify(chunk int) {
 	}
 	r.mixed[i] = false
 	from, to := r.sections.Span(i, 1)
+	// The digest comes from the coordinator, on a subject where no other worker speaks.
 	if r.sections.DigestsOf(i, 1, t.values[from:to]) == wire.Part(r.digests, i, 1) {
 		return
 	}
+	// Nothing more of it is taken from a worker in this pass: the coordinator sends it.
 	r.refused[i] = true
 	t.drop(first, end)
 	w.log.Warn("a worker forwards wrong parameters than the coordinator has sent: they are asked for again", "step",

@@ -25,6 +25,7 @@ func (w *Worker) beatsSoon(now time.Time) bool {
 	return now.Sub(latest(w.lastBeat, w.stirred)) >= w.prompt()<<min(w.beats, promptBeats)
 }
 
+// latest is the later of two times.
 func latest(x, y time.Time) time.Time {
 	if y.After(x) {
 		return y
@@ -37,6 +38,8 @@ func latest(x, y time.Time) time.Time {
 func (w *Worker) lacking(now time.Time) []wire.Range {
 	t := &w.theta
 	missing, quiet := t.missingRanges(), now.Sub(t.movedAt)
+	// With one sender, all that is missing once a later message came was lost. With several links, only what was
+	// overtaken on its own link is known to be.
 	relayed, soon := w.relay.sections.Count > 0, t.asks < promptAsks
 	switch {
 	case missing == nil:

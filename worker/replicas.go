@@ -32,7 +32,7 @@ type Replicas struct {
 	slots []replica
 }
 
-// replica is the state with which one slot trains.
+// replica is the state with which one slot trains. It belongs to the goroutine of its slot.
 type replica struct {
 	program Program // with one slot
 	common  bool    // its parameters are those of the round's beginning
@@ -72,7 +72,7 @@ func (p *Replicas) Size() int { return p.slots[0].program.Size() }
 // TermNames names the loss terms.
 func (p *Replicas) TermNames() []string { return p.slots[0].program.TermNames() }
 
-// Load installs the parameters at the beginning of a round.
+// Load installs the parameters at the beginning of a round. It copies them.
 func (p *Replicas) Load(_ uint64, theta []float32) error {
 	p.theta = append(p.theta[:0], theta...)
 	for i := range p.slots {
@@ -81,7 +81,8 @@ func (p *Replicas) Load(_ uint64, theta []float32) error {
 	return nil
 }
 
-// Golden computes shard 0 of update 0 at the initial parameters, as a synchronous run does.
+// Golden computes shard 0 of update 0 at the initial parameters, as a synchronous run does. So it does not depend on
+// the number of local steps.
 func (p *Replicas) Golden(grad, terms []float32) error {
 	return p.slots[0].program.Gradient(0, 0, 0, grad, terms)
 }
@@ -99,6 +100,7 @@ func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []flo
 	}
 	r := &p.slots[slot]
 	r.common = false
+	// Nothing is left of the round before: the result is a function of θ, step and k.
 	r.adam.Reset()
 	copy(r.theta, p.theta)
 	clear(terms)
@@ -112,6 +114,7 @@ func (p *Replicas) GradientWhile(slot int, step uint64, k int, grad, terms []flo
 			return ErrGivenUp
 		}
 	}
+	// The outer optimiser descends, so the movement counts backwards.
 	kernel.Sub(grad, p.theta, r.theta)
 	kernel.Scale(terms, 1/float32(p.local.Steps))
 	return nil
@@ -138,6 +141,7 @@ func (r *replica) update(step uint64, b vector.Block, terms []float32) error {
 	return err
 }
 
+// get is memory for a gradient with so many terms, of whatever content.
 func (r *replica) get(terms int) vector.Partial {
 	n := len(r.free)
 	if n == 0 {
@@ -148,9 +152,11 @@ func (r *replica) get(terms int) vector.Partial {
 	return g
 }
 
+// put takes that memory back.
 func (r *replica) put(g vector.Partial) { r.free = append(r.free, g) }
 
-// Validate computes a shard of the validation at the parameters of the round's beginning.
+// Validate computes a shard of the validation at the parameters of the round's beginning. They are loaded once for
+// all shards of the slot.
 func (p *Replicas) Validate(slot int, step uint64, shard int, terms []float32) error {
 	r := &p.slots[slot]
 	if !r.common && p.theta != nil {

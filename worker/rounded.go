@@ -38,7 +38,7 @@ func (r *rounded) Load(step uint64, values []float32) error {
 	return r.Program.Load(step, values[:n])
 }
 
-// Gradient implements Program.
+// Gradient implements Program. grad is as long as Size: behind the integers are the exponents that they need.
 func (r *rounded) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
 	if err := r.Program.Gradient(slot, step, shard, grad[:r.rounder.Grid.Parameters()], terms); err != nil {
 		return err

@@ -14,7 +14,8 @@ import (
 // peerCredit is how many bytes of other workers' gradients may be on their way to this one at a time.
 const peerCredit = 1 << 20
 
-// reduction is the work of a reduce lease: some sections of the gradient, summed over the blocks of all workers.
+// reduction is the work of a reduce lease: some sections of the gradient, summed over the blocks of all workers. The
+// goroutine of the worker forms it; no slot has a part in it.
 type reduction struct {
 	number   int // of the sums of this pass
 	sections wire.Sections
@@ -34,12 +35,14 @@ type source struct {
 	asked   wire.Sequence
 }
 
-// takeReduce accepts a reduce lease. A known one was sent again because a message was lost.
+// takeReduce accepts a reduce lease. A known one was sent again because a message was lost. One whose sources do not
+// fit together is dropped: nothing is allocated for it.
 func (w *Worker) takeReduce(msg *wire.Reduce) {
 	sections := wire.Sections{Chunks: w.sums, Count: msg.Sections}
 	if !sections.Valid(msg.First, msg.Count) || !w.turn(msg.Step, msg.Pass) {
 		return
 	}
+	// The blocks have to make up a whole tree; whether they overlap shows when they are added.
 	shards := 0
 	for _, s := range msg.Sources {
 		if b := (vector.Block{First: s.First, Count: s.Count}); !b.Valid(wire.MaxCount) ||
@@ -52,11 +55,13 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 		return
 	}
 	w.meet()
+	// A greater number ends the sums before: their holders are not the right ones any more.
 	w.endReductions(msg.Number)
 	now := time.Now()
 	if w.given(now, msg.ID) {
 		return
 	}
+	// The sum has the length of its sections, and its chunks are theirs.
 	cut := sections.Cut(msg.First, msg.Count)
 	l := &lease{
 		Lease: wire.Lease{
@@ -78,11 +83,12 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 		from.asked.Begin(cut.Count())
 		l.reduction.sources = append(l.reduction.sources, from)
 	}
+	// What this worker keeps itself takes no network.
 	w.takeOwn(l)
 	w.pullPeers(now)
 }
 
-// partsOf is the memory for sums of sections of a size.
+// partsOf is the memory for sums of sections of a size. Sections of a gradient have few sizes.
 func (w *Worker) partsOf(size int) *vectors {
 	if w.parts[size] == nil {
 		w.parts[size] = &vectors{size: size}
@@ -105,7 +111,7 @@ func (w *Worker) endReductions(number int) {
 	w.sending = slices.DeleteFunc(w.sending, func(c chunkOf) bool { return c.lease.dropped })
 }
 
-// giveUp gives the memory of a reduce lease back.
+// giveUp gives the memory of a reduce lease back. What comes of its sources then is dropped.
 func (l *lease) giveUp() {
 	for _, s := range l.reduction.sources {
 		l.memory.putPartial(s.sum)
@@ -131,7 +137,8 @@ func (w *Worker) takeOwn(l *lease) {
 	}
 }
 
-// keeps returns the lease of that number whose result this worker keeps for those who sum; nil if there is none.
+// keeps returns the lease of that number whose result this worker keeps for those who sum; nil if there is none. What
+// an audit has computed is not kept.
 func (w *Worker) keeps(id uint64) *lease {
 	for _, l := range w.leases {
 		if l.ID == id && l.Sections > 0 && !l.Audit && l.finished() && l.err == nil {
@@ -141,7 +148,8 @@ func (w *Worker) keeps(id uint64) *lease {
 	return nil
 }
 
-// pullPeers asks other workers for chunks, within the credit.
+// pullPeers asks other workers for chunks, within the credit. It goes through the sources in order, so that the first
+// are whole soon. It leads to Pull messages to their holders.
 func (w *Worker) pullPeers(now time.Time) {
 	flying := 0
 	for _, l := range w.leases {
@@ -169,6 +177,7 @@ func (w *Worker) pullPeers(now time.Time) {
 				s.asked.Asked(first, s.next)
 				w.askPeer(l, s, first, s.next)
 			}
+			// The credit is used up.
 			if s.next < len(s.got) {
 				return
 			}
@@ -176,7 +185,8 @@ func (w *Worker) pullPeers(now time.Time) {
 	}
 }
 
-// askPeer asks a holder for the chunks [first, end) of a part.
+// askPeer asks a holder for the chunks [first, end) of a part. The gate lets twice as many chunks in, as a network
+// may repeat them.
 func (w *Worker) askPeer(l *lease, s *source, first, end int) {
 	_, key := wire.SplitName(s.Holder)
 	w.gate.Expect(key, wire.KindChunk, 2*(end-first))
@@ -190,6 +200,7 @@ func (w *Worker) askPeersAgain(now time.Time) {
 			continue
 		}
 		for _, s := range l.reduction.sources {
+			// Whole, not asked for yet, or asked for just now.
 			if s.missing == 0 || s.next == 0 || w.askOvertaken(l, s) {
 				continue
 			}
@@ -208,7 +219,7 @@ func (w *Worker) askPeersAgain(now time.Time) {
 // maxProbes bounds how often the time between two probes is doubled.
 const maxProbes = 8
 
-// askOvertaken asks for the chunks of a source that others have overtaken.
+// askOvertaken asks for the chunks of a source that others have overtaken. It reports whether there were any.
 func (w *Worker) askOvertaken(l *lease, s *source) bool {
 	lost := s.asked.Overtaken(s.got)
 	if len(lost) == 0 || s.asked.Resent()+len(lost) > wire.MaxResends*len(s.got) {
@@ -218,7 +229,8 @@ func (w *Worker) askOvertaken(l *lease, s *source) bool {
 	return true
 }
 
-// takePeerChunk stores a chunk of another worker, if it was asked for.
+// takePeerChunk stores a chunk of another worker, if it was asked for. Whether a chunk is right shows when its source
+// is whole.
 func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 	now := time.Now()
 	for at := 0; at < len(w.leases); at++ {
@@ -228,10 +240,12 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 		}
 		for _, s := range l.reduction.sources {
 			i := msg.Index - l.reduction.sections.First(l.First)
+			// Only what was asked for, from the one that was asked, once.
 			if s.Lease != msg.Lease || s.Holder != msg.From || i < 0 || i >= s.next || s.got[i] ||
 				len(msg.Data) != l.chunks.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
 				continue
 			}
+			// It is stored once, and its length was checked.
 			l.chunks.Decode(s.sum.Values, i, msg.Data)
 			w.peerLag.Add(now.Sub(latest(s.movedAt, w.peersAt)))
 			s.asked.Came(i)
@@ -245,11 +259,12 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 	w.pullPeers(now)
 }
 
-// add adds a block's sections to a sum, once they are whole and what its holder announced. The last block completes the
-// sum.
+// add adds a block's sections to a sum, once they are whole and what its holder announced. The last block completes
+// the sum. A wrong one ends it: a Result with a Fault says who is to blame as far as this worker knows.
 func (w *Worker) add(l *lease, s *source) {
 	r := l.reduction
 	switch {
+	// The holder announced the digests to the coordinator before it knew who would sum.
 	case r.sections.DigestsOf(l.First, l.Count, s.sum.Values) != s.Digests:
 		l.err = fmt.Errorf("worker %s sends other bits of shards %d+%d than it announced", s.Holder, s.First, s.Count)
 	case !kernel.Finite(s.sum.Values):

@@ -29,6 +29,7 @@ type Window struct {
 	episode envs.Episode // memory for an episode that is simulated for this window alone
 }
 
+// bytes is the memory that a window has for itself, in bytes.
 func (w *Window) bytes() int {
 	e := &w.episode
 	return 4 * (cap(e.Observations) + cap(e.Controls) + cap(e.States) + cap(e.Labels))

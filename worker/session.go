@@ -13,7 +13,7 @@ import (
 )
 
 // receive handles a message of the coordinator. It drops messages that are malformed, of another run or of an older
-// term.
+// term. An error ends the worker.
 func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 	if d.peer != "" {
 		w.receivePeer(d.peer, d.data)
@@ -58,6 +58,7 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		w.log.Info("the run ends", "reason", strings.TrimPrefix(msg.Reason, "coordinator: "))
 		return errEnd
 	}
+	// All else is about what a Welcome of this term has set up.
 	if !w.welcomed || h.Term != w.term {
 		return nil
 	}
@@ -69,6 +70,7 @@ func (w *Worker) receive(d delivery, ticker *time.Ticker) error {
 		w.takeOffer(offer)
 		return nil
 	}
+	// Parameters and leases are for a program; they come again after the Ready.
 	if w.program == nil {
 		return nil
 	}
@@ -113,6 +115,8 @@ func (w *Worker) reset() {
 	w.hearAgain()
 }
 
+// welcome takes up the terms of a coordinator. One that says what cannot be is not obeyed, and nothing is changed but
+// what belongs to an older term. It leads to a Fetch, a build, or a Ready.
 func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	if msg.Term != w.term {
 		w.reset()
@@ -144,7 +148,7 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 	w.prepare()
 }
 
-// install installs a program.
+// install installs a program. Its vectors are allocated, for the newest Welcome.
 func (w *Worker) install(b build) {
 	w.program, w.made, w.golden, w.served = b.program, b.order, b.golden, nil
 	w.shape()
@@ -167,7 +171,7 @@ func changesOf(msg *wire.Welcome) (*vector.Grid, error) {
 	return gridOf(msg, msg.Parameters, 1)
 }
 
-// gridOf divides the parameters into blocks of integers.
+// gridOf divides the parameters into blocks of integers. The tensors have to make up all parameters.
 func gridOf(msg *wire.Welcome, coding wire.Coding, shards int) (*vector.Grid, error) {
 	left := msg.Size
 	for _, n := range msg.Tensors {
@@ -188,6 +192,7 @@ func codingOf(width vector.Width) wire.Coding {
 }
 
 // shape allocates the vectors of the program, in the form that the coordinator asks for, unless they have that form.
+// If they have another, all that was loaded is forgotten.
 func (w *Worker) shape() {
 	if w.program == nil {
 		return
@@ -211,6 +216,7 @@ func (w *Worker) shape() {
 	w.sums = coding.Chunking(w.served.Size(), w.chunk)
 }
 
+// sayReady says what was built, for the coordinator to compare. It is repeated with heartbeats until a lease comes.
 func (w *Worker) sayReady() {
 	w.publish(w.subjects.Control, &wire.Ready{
 		Size: w.program.Size(), Terms: w.program.TermNames(), Job: wire.HashData([]byte(w.made.job)), Golden: w.golden,
@@ -226,6 +232,7 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 	if !w.turn(msg.Step, msg.Pass) || w.theta.got[msg.Index] {
 		return
 	}
+	// First to the others: they wait for it.
 	w.handOn(msg)
 	now := time.Now()
 	if !w.theta.store(msg, w.chunks) {
@@ -238,7 +245,8 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 	w.stir(now)
 }
 
-// takeStay keeps the parameters of an earlier pass for this one.
+// takeStay keeps the parameters of an earlier pass for this one. What it does not have of that pass is asked for like
+// what was lost.
 func (w *Worker) takeStay(msg *wire.Stay) {
 	if msg.Count > w.chunks.Count() || !w.turn(msg.Step, msg.Pass) {
 		return
@@ -265,7 +273,8 @@ func (w *Worker) turn(step uint64, pass int) bool {
 	return step == t.step && pass == t.pass
 }
 
-// takeLease accepts a lease. A known lease was sent again because a message was lost.
+// takeLease accepts a lease. A known lease was sent again because a message was lost. What cannot be computed is
+// dropped: no coordinator of this version asks for it.
 func (w *Worker) takeLease(msg *wire.Lease) {
 	b := vector.Block{First: msg.First, Count: msg.Count}
 	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate ||
@@ -328,7 +337,7 @@ type chunkOf struct {
 }
 
 // serve records the chunks that the coordinator pulls. On a slow link they are pulled again before they are sent, but
-// each chunk is recorded only once.
+// each chunk is recorded only once. Chunks that lie in shared memory are only said to lie there.
 func (w *Worker) serve(msg *wire.Pull) {
 	for _, l := range w.leases {
 		if l.ID != msg.Lease || !l.finished() || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
@@ -354,7 +363,7 @@ func (w *Worker) toSend() <-chan struct{} {
 	return w.always
 }
 
-// sendChunk sends the chunk that was pulled first.
+// sendChunk sends the chunk that was pulled first. One whose lease was dropped is not in the list any more.
 func (w *Worker) sendChunk() {
 	next := w.sending[0]
 	l, i := next.lease, next.index
@@ -367,7 +376,7 @@ func (w *Worker) sendChunk() {
 	}
 }
 
-// gaps lists the ranges of [from, to) that are missing.
+// gaps lists the ranges of [from, to) that are missing. At most wire.MaxRanges are listed.
 func gaps(got []bool, from, to int) []wire.Range {
 	var ranges []wire.Range
 	for i := from; i < to && len(ranges) < wire.MaxRanges; i++ {

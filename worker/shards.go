@@ -35,7 +35,7 @@ type Shards struct {
 	team vector.Team        // packs the parameters if there are several slots
 	pack func(from, to int) // packs a range of them
 
-	windows, noise rng.Key
+	windows, noise rng.Key // of what is drawn: which windows, and the noise of the loss
 }
 
 // slot is the memory with which one goroutine computes.
@@ -51,7 +51,8 @@ var (
 	_ Preparer = (*Shards)(nil)
 )
 
-// NewShards returns the program with the given number of slots. The model belongs to it.
+// NewShards returns the program with the given number of slots. The model belongs to it. The sequences of a step, and
+// those of a validation, have to divide into the shards.
 func NewShards(m model.Trainable, from Sequences, s Sampling, slots int) (*Shards, error) {
 	if s.Shards < 1 || s.Batch < 1 || s.Validation < 1 || s.Batch%s.Shards != 0 || s.Validation%s.Shards != 0 {
 		return nil, fmt.Errorf("new program: %d sequences and %d validation sequences do not divide into %d shards", s.Batch,
@@ -105,7 +106,8 @@ const ImportanceTerm = "importance_elbo"
 // TermNames names the terms.
 func (p *Shards) TermNames() []string { return model.TermNames(p.Terms()) }
 
-// Load installs the parameters of a step.
+// Load installs the parameters of a step. The slots share one copy of the parameters, so none of them may compute
+// meanwhile.
 func (p *Shards) Load(_ uint64, theta []float32) error {
 	params := p.model.Params()
 	if len(p.slots) == 1 {
@@ -118,7 +120,8 @@ func (p *Shards) Load(_ uint64, theta []float32) error {
 	return nil
 }
 
-// Gradient computes the mean loss of the shard's sequences and its gradient.
+// Gradient computes the mean loss of the shard's sequences and its gradient. It is the mean over the sequences of the
+// shard, so the mean over shards is that over the batch.
 func (p *Shards) Gradient(slot int, step uint64, shard int, grad, terms []float32) error {
 	s := &p.slots[slot]
 	b := p.begun(step, shard)
@@ -146,7 +149,7 @@ func (p *Shards) Prepare(slot int, step uint64, shard int) (more bool) {
 	return more
 }
 
-// begun is the batch of a shard, with the sequences that are prepared.
+// begun is the batch of a shard, with the sequences that are prepared. The slot owns it until it is kept or released.
 func (p *Shards) begun(step uint64, shard int) *batch {
 	b, known := p.batches.take(step, shard)
 	if !known {
@@ -170,6 +173,7 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	b := p.batches.empty()
 	b.begin(p, n)
 	for i := range n {
+		// The draws belong to the sequence, and not to the shard, so that the number of shards does not matter.
 		index := shard*n + i
 		b.draws = p.windows.At(0, uint32(index), validationSample)
 		p.sequences.Validation(&s.window, &b.draws, index, p.sampling.Window)
@@ -187,7 +191,8 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	return fault(s.tape, nil, terms)
 }
 
-// fault returns why a result is not finite, if an operation on the tape knows the reason.
+// fault returns why a result is not finite, if an operation on the tape knows the reason. nil: the result is finite,
+// or nothing is known.
 func fault(t *autodiff.Tape, grad, terms []float32) error {
 	if t.Err() == nil || kernel.Finite(grad) && kernel.Finite(terms) {
 		return nil

@@ -16,7 +16,7 @@ import (
 // then on it reads parameters where it is told that they lie, and puts there what is pulled. Whatever goes wrong with
 // that ends it for good, and vectors travel as chunks: nothing waits for shared memory.
 
-// sharing is the memory that the worker shares with one coordinator.
+// sharing is the memory that the worker shares with one coordinator. Invariant: a result of leases[i] lies at i·size.
 type sharing struct {
 	link   shm.Link // nil: none
 	size   int      // bytes of a result
@@ -40,7 +40,7 @@ type hearing struct {
 	ended chan struct{}
 }
 
-// takeOffer tries to share memory with the coordinator.
+// takeOffer tries to share memory with the coordinator. It leads to a Share, now or when the place was reached.
 func (w *Worker) takeOffer(msg *wire.Offer) {
 	s := &w.sharing
 	switch {
@@ -53,12 +53,13 @@ func (w *Worker) takeOffer(msg *wire.Offer) {
 	}
 }
 
-// join goes to a place, in a goroutine of its own.
+// join goes to a place, in a goroutine of its own. To go there can take seconds, and the worker goes on meanwhile.
 func (w *Worker) join(place string) {
 	s := &w.sharing
 	ctx, end := context.WithCancel(context.Background())
 	answer := make(chan joined, 1)
 	s.trying, s.end, s.joined = true, end, answer
+	// Results are laid one behind the other, each in room for a whole gradient.
 	s.size = w.resultSize()
 	size, secret := wire.MaxShared*s.size, w.cfg.Token
 	w.goroutines.Go(func() {
@@ -75,7 +76,8 @@ func (w *Worker) resultSize() int {
 	return wire.Float32.Width() * w.size
 }
 
-// takeJoined begins to share memory, if it was reached.
+// takeJoined begins to share memory, if it was reached. If not, the coordinator is told nothing: it goes on as
+// before.
 func (w *Worker) takeJoined(j joined) {
 	s := &w.sharing
 	s.trying = false
@@ -91,7 +93,7 @@ func (w *Worker) takeJoined(j joined) {
 	w.publish(w.subjects.Control, &wire.Share{On: true})
 }
 
-// unshare ends for good that memory is shared with this coordinator.
+// unshare ends for good that memory is shared with this coordinator. Its chunks of parameters are heard again.
 func (w *Worker) unshare(why string) {
 	s := &w.sharing
 	if s.link != nil {
@@ -102,7 +104,7 @@ func (w *Worker) unshare(why string) {
 	w.hearAgain()
 }
 
-// closeLink gives shared memory back, and gives up what tries to reach it.
+// closeLink gives shared memory back, and gives up what tries to reach it. It waits for an attempt to end.
 func (w *Worker) closeLink() {
 	s := &w.sharing
 	if s.trying {
@@ -123,7 +125,8 @@ func (w *Worker) closeLink() {
 	*s = sharing{told: s.told, over: s.over}
 }
 
-// takeThetaAt reads the parameters where they lie. What is not there is asked for.
+// takeThetaAt reads the parameters where they lie. What is not there is asked for. It leads to a Need then, and to a
+// Share if the memory cannot be relied on.
 func (w *Worker) takeThetaAt(msg *wire.ThetaAt) {
 	if w.sharing.link == nil {
 		if w.sharing.over { // which the coordinator has not heard
@@ -131,6 +134,7 @@ func (w *Worker) takeThetaAt(msg *wire.ThetaAt) {
 		}
 		return
 	}
+	// They may have come as chunks already.
 	if !w.turn(msg.Step, msg.Pass) || w.theta.missing == 0 {
 		return
 	}
@@ -141,6 +145,7 @@ func (w *Worker) takeThetaAt(msg *wire.ThetaAt) {
 		w.deafen()
 		return
 	}
+	// To have been too slow is no fault of the memory.
 	if !errors.Is(err, errOvertaken) {
 		w.publish(w.subjects.Control, &wire.Share{Why: wire.Clip(err.Error())})
 		w.unshare(err.Error())
@@ -152,7 +157,8 @@ func (w *Worker) takeThetaAt(msg *wire.ThetaAt) {
 // errOvertaken is returned for parameters in whose place there are newer ones.
 var errOvertaken = errors.New("worker: newer parameters lie there")
 
-// read reads all parameters from memory. If they are not there, none are left.
+// read reads all parameters from memory. If they are not there, none are left. What was read is in a copy of its own,
+// over which the checksum is formed.
 func (a *assembly) read(memory shm.Link, msg *wire.ThetaAt, chunks wire.Chunking) error {
 	crcs := make([]uint32, chunks.Count())
 	var room []byte
@@ -163,6 +169,7 @@ func (a *assembly) read(memory shm.Link, msg *wire.ThetaAt, chunks wire.Chunking
 			break
 		}
 	}
+	// The coordinator may have written newer parameters meanwhile.
 	if err == nil && wire.Combine(crcs) != msg.Sum {
 		err = fmt.Errorf("the parameters of step %d do not have the checksum that the coordinator says", msg.Step)
 	}
@@ -216,12 +223,14 @@ func (w *Worker) lay(l *lease, first, count int) bool {
 	return true
 }
 
-// sharedPlace is where the result of a lease is to lie.
+// sharedPlace is where the result of a lease is to lie. false: there is no memory, no free place, or the result is
+// too long.
 func (w *Worker) sharedPlace(l *lease) (at int, ok bool) {
 	s := &w.sharing
 	if s.link == nil || l.chunks.Coding.Width()*l.chunks.Size > s.size {
 		return 0, false
 	}
+	// The place that it has, or the first that no living lease has.
 	free := -1
 	for i, other := range s.leases {
 		switch {
@@ -245,7 +254,7 @@ func (w *Worker) hearAgain() {
 	}
 }
 
-// hearTheta lets chunks of the parameters come.
+// hearTheta lets chunks of the parameters come. It does nothing if they come already.
 func (w *Worker) hearTheta() error {
 	if w.hearing != nil {
 		return nil
@@ -267,7 +276,7 @@ func (w *Worker) hearTheta() error {
 }
 
 // deafen lets no chunks of the parameters come any more: they lie in shared memory. What is asked for comes
-// nevertheless.
+// nevertheless. The broker has a copy less to send.
 func (w *Worker) deafen() {
 	if w.hearing == nil {
 		return

@@ -48,7 +48,8 @@ type terms struct {
 	welcomed bool
 }
 
-// layout is how vectors are cut and coded, as the Welcome says.
+// layout is how vectors are cut and coded, as the Welcome says. It changes with a Welcome or with the program: see
+// shape.
 type layout struct {
 	size    int            // number of parameters
 	chunk   int            // bytes of a full chunk
@@ -91,18 +92,19 @@ type parameters struct {
 // Invariant: running is the number of tasks that were sent to tasks and have not come back on computed. A lease keeps
 // its memory until parameters of a later step arrive.
 type work struct {
-	leased   bool     // a lease has arrived since the last reset: so the coordinator has the Ready
-	leases   []*lease // of the newest known step
-	memory   *vectors
-	tasks    chan task
-	computed chan task
+	leased   bool      // a lease has arrived since the last reset: so the coordinator has the Ready
+	leases   []*lease  // of the newest known step
+	memory   *vectors  // of the results of these
+	tasks    chan task // to the slots
+	computed chan task // from them
 	running  int       // tasks that slots are computing
 	prefetch prefetch  // what slots prepare when they have no task
 	sending  []chunkOf // pulled and not sent yet
 	sharing  sharing
 }
 
-// peers is the exchange with other workers: sections of sums, and parameters that are handed on.
+// peers is the exchange with other workers: sections of sums, and parameters that are handed on. Nothing of it
+// outlives the pass but the subscription, the memory and the lag.
 type peers struct {
 	met     wire.Subscription // to what other workers say; nil: nobody is heard yet
 	gave    map[string]int    // by key: chunks that were sent to other workers in this pass
@@ -111,15 +113,16 @@ type peers struct {
 	peerLag wire.Lag          // of such chunks
 }
 
-// rhythm is when the worker speaks, and how long the coordinator has been silent.
+// rhythm is when the worker speaks, and how long the coordinator has been silent. All but turned belongs to the
+// goroutine of Run.
 type rhythm struct {
-	heartbeat time.Duration
-	turned    atomic.Int64 // when the goroutine of Run last looked at the time, in Unix nanoseconds
-	lastBeat  time.Time
-	stirred   time.Time // when the worker was last told something, or has announced something
-	beats     int       // heartbeats since
-	lastHi    time.Time
-	repeated  bool      // a second Hello was sent soon after the first, which may have been lost
-	heardAt   time.Time // time of the coordinator's last message, or of the start of Run
-	silent    bool      // its silence is logged
+	heartbeat time.Duration // longest time between two, as the Welcome says
+	turned    atomic.Int64  // when the goroutine of Run last looked at the time, in Unix nanoseconds
+	lastBeat  time.Time     // when the last heartbeat was sent
+	stirred   time.Time     // when the worker was last told something, or has announced something
+	beats     int           // heartbeats since
+	lastHi    time.Time     // when the last Hello was sent
+	repeated  bool          // a second Hello was sent soon after the first, which may have been lost
+	heardAt   time.Time     // time of the coordinator's last message, or of the start of Run
+	silent    bool          // its silence is logged
 }

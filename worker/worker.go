@@ -58,7 +58,8 @@ const (
 	unwelcomeAfter = 10 * time.Second
 )
 
-// delivery is a message, and whether it was sent to this worker alone.
+// delivery is a message, and whether it was sent to this worker alone. Which subject it came on decides that, and
+// nothing in it.
 type delivery struct {
 	data   []byte
 	direct bool
@@ -74,7 +75,7 @@ func (w *Worker) Data() (hash string, data []byte) {
 	return w.data.hash, w.data.bytes
 }
 
-// New prepares a worker.
+// New prepares a worker. It returns ErrConfig for an invalid configuration, and starts no goroutine.
 func New(cfg Config, bus wire.Bus, log hclog.Logger) (*Worker, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
@@ -140,6 +141,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	for slot := range w.cfg.Slots {
 		w.goroutines.Go(func() { w.compute(slot) })
 	}
+	// These run in reverse order: closing is closed, so that slots let go; what is left is given up; memory is
+	// closed; and all goroutines have ended.
 	defer w.goroutines.Wait()
 	defer w.closeLink()
 	defer w.abandon()
@@ -161,6 +164,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			w.unsubscribe(w.met)
 		}
 	}()
+	// Everything is heard by now, so no answer to the first Hello is missed.
 	w.heardAt = time.Now()
 	w.turned.Store(w.heardAt.UnixNano())
 	w.hello()
@@ -185,7 +189,8 @@ var (
 	errSilent = errors.New("worker: the coordinator is silent")
 )
 
-// event waits for one event and reacts to it.
+// event waits for one event and reacts to it. Chunks are sent only when nothing else waits. What may follow from the
+// event, new parameters or work for slots, follows at once.
 func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
 	select {
 	case <-ctx.Done():
@@ -221,6 +226,7 @@ func (w *Worker) event(ctx context.Context, ticker *time.Ticker) error {
 	return w.advance()
 }
 
+// enqueue passes a message to the goroutine of Run, for which it waits. It runs on a goroutine of the bus.
 func (w *Worker) enqueue(d delivery) {
 	select {
 	case w.inbox <- d:
@@ -228,25 +234,28 @@ func (w *Worker) enqueue(d delivery) {
 	}
 }
 
+// unsubscribe ends a subscription of Run; what waits in the inbox is lost.
 func (w *Worker) unsubscribe(sub wire.Subscription) {
 	if err := wire.Unsubscribe(sub, w.inbox); err != nil {
 		w.log.Debug("unsubscribe", "error", err)
 	}
 }
 
-// publish sends a message to the coordinator.
+// publish sends a message to the coordinator. It bears the worker's token, which the coordinator alone may hear.
 func (w *Worker) publish(subject string, msg wire.Message) {
 	w.send(subject, wire.Header{Run: w.cfg.Run, From: w.cfg.ID, Term: w.term, Token: w.cfg.Token}, msg)
 }
 
-// send sends a message with a header. A message that cannot be sent now counts as lost, which the protocol can repair.
-// A message that can never be sent would be waited for without end, so the first of each kind is logged.
+// send sends a message with a header. A message that cannot be sent now counts as lost, which the protocol can
+// repair. A message that can never be sent would be waited for without end, so the first of each kind is logged. It
+// writes the header into msg.
 func (w *Worker) send(subject string, h wire.Header, msg wire.Message) {
 	*msg.Head() = h
 	data, err := w.encoder.Encode(msg)
 	if err == nil {
 		err = w.bus.Publish(subject, data)
 	}
+	// To try again helps against everything else.
 	never := errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrMalformed)
 	switch {
 	case never && !w.unfit[wire.TypeOf(msg)]:
@@ -257,12 +266,15 @@ func (w *Worker) send(subject string, h wire.Header, msg wire.Message) {
 	}
 }
 
+// hello offers the worker to the run. It leads to a Welcome, or to a Refusal.
 func (w *Worker) hello() {
 	w.lastHi = time.Now()
 	w.publish(w.subjects.Control, &wire.Hello{Build: w.cfg.Info, Slots: w.cfg.Slots, Numerics: w.cfg.Numerics})
 }
 
-// tick sends a Hello or a heartbeat when it is due, and asks for missing parts of data set and parameters.
+// tick sends a Hello or a heartbeat when it is due, and asks for missing parts of data set and parameters. It is
+// called about fifty times in a heartbeat, and every 62 ms before the Welcome. errSilent: a worker of the pool has
+// waited long enough.
 func (w *Worker) tick() error {
 	now := time.Now()
 	w.turned.Store(now.UnixNano())
@@ -270,18 +282,22 @@ func (w *Worker) tick() error {
 		if w.pooled && now.Sub(w.heardAt) >= unwelcomeAfter {
 			return errSilent
 		}
+		// The first may have been lost, or nobody may be there: it is repeated soon once, and then every second.
 		if since := now.Sub(w.lastHi); since >= greeting || !w.repeated && since >= greeting/16 {
 			w.repeated = true
 			w.hello()
 		}
 		return nil
 	}
+	// A little before it is due, so that it is not late.
 	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 || w.beatsSoon(now) {
 		w.beat(now)
 	}
+	// Each piece is followed by a Fetch, so silence means that one of them was lost.
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}
+	// Parameters that were lost are asked for here, at the pace of remind.go.
 	if ranges := w.lacking(now); ranges != nil {
 		w.theta.asked(now)
 		w.publish(w.subjects.Control, &wire.Need{Step: w.theta.step, Ranges: ranges})
@@ -290,7 +306,8 @@ func (w *Worker) tick() error {
 	return w.listen(now)
 }
 
-// listen checks how long the coordinator has sent no message. A worker of the pool leaves a silent coordinator.
+// listen checks how long the coordinator has sent no message. A worker of the pool leaves a silent coordinator. Any
+// other one goes on, and says Hello now and then.
 func (w *Worker) listen(now time.Time) error {
 	quiet := now.Sub(w.heardAt)
 	if quiet < silentAfter*w.heartbeat {
@@ -318,6 +335,8 @@ func (w *Worker) heard() {
 	}
 }
 
+// beat sends a heartbeat: the newest parameters that are loaded, and the leases that are not finished. The
+// coordinator sends again what is missing in the list.
 func (w *Worker) beat(now time.Time) {
 	w.lastBeat = now
 	w.beats++

@@ -37,6 +37,26 @@
 // there is with the build tag purego. Every function is in assembly on each of them.
 // The NEON kernels were tested under emulation; their speed was measured nowhere.
 //
+// # From a call to the processor
+//
+// An exported function checks its arguments and cuts long vectors into chunks, of which each is one call of the
+// function with the same name in lower case. That one is generated, or in partial.go: it tells the race detector what
+// is touched and calls the assembly of the active instruction set, or the portable loop. Assembly gets addresses and
+// counts, is never called with nothing to do, and takes what is left behind the last whole vector apart.
+//
+//	Exp -> exp -> expAVX512 | expAVX2 | expNEON | expPortable
+//
+// A product goes through gemm.go, which describes the operands by strides, and gemm_blocks.go, which cuts it into
+// tiles; a tile is one call of a micro-kernel with a fixed number of rows. The chains of a tile stay in registers.
+//
+// # Generators
+//
+// _asm/formula has the sequences of operations of the element-wise functions, for any Machine; _asm/vector emits them
+// for AVX2 and AVX-512 through avo, _asm/neon for NEON with an assembler of its own. _asm/gemm emits the micro-kernels
+// for x86-64, _asm/dispatch the choice among instruction sets. To add a function: write the portable loop, its
+// formula, a line in both generators and in the table of dispatch, and a probe for the fingerprint
+// with its golden line.
+//
 // # Files
 //
 // elementwise.go, reduce.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and

@@ -13,12 +13,14 @@ type Line struct {
 // takes some milliseconds.
 func Fingerprint() []Line { return fingerprint(probes()) }
 
-// probe computes with one kernel and shows what came out.
+// probe computes with one kernel and shows what came out: run calls show for every slice of results, in a fixed
+// order.
 type probe struct {
 	kernel string
 	run    func(show func(...float32))
 }
 
+// fingerprint hashes the results of each probe for itself.
 func fingerprint(probes []probe) []Line {
 	sums := make([]Line, len(probes))
 	for i, p := range probes {
@@ -111,8 +113,10 @@ func probes() []probe {
 // Every NaN counts as one and the same.
 type bitHash struct{ sum uint64 }
 
+// newBitHash starts from the offset basis of FNV-1a for 64 bits.
 func newBitHash() *bitHash { return &bitHash{14695981039346656037} }
 
+// add hashes the bits of values in their order, the low byte of each first.
 func (h *bitHash) add(values ...float32) {
 	for _, v := range values {
 		bits := math.Float32bits(v)
@@ -126,9 +130,11 @@ func (h *bitHash) add(values ...float32) {
 	}
 }
 
-// words is SplitMix64 (Steele et al. 2014): the input of the probes.
+// words is SplitMix64 (Steele et al. 2014): the input of the probes. A value is the state of the generator; equal
+// seeds give equal sequences.
 type words uint64
 
+// next returns the next 64 bits.
 func (w *words) next() uint64 {
 	*w += 0x9e3779b97f4a7c15
 	z := uint64(*w)
@@ -162,6 +168,7 @@ func wide(seed words, n int) []float32 {
 	return x
 }
 
+// positive are the values of wide without their signs, subnormal ones among them.
 func positive(seed words, n int) []float32 {
 	x := wide(seed, n)
 	for i, v := range x {

@@ -5,6 +5,7 @@ import "math"
 // probeLengths end in every part of the vectors of an instruction set, and one is cut into calls.
 func probeLengths() []int { return []int{1, 7, 16, 33, 77, chunk + 45} }
 
+// probeFunction runs a function of one vector on input of a kind, for every length of probeLengths.
 func probeFunction(f func(dst, src []float32), input func(words, int) []float32) func(func(...float32)) {
 	return func(show func(...float32)) {
 		for _, n := range probeLengths() {
@@ -15,6 +16,7 @@ func probeFunction(f func(dst, src []float32), input func(words, int) []float32)
 	}
 }
 
+// probeBinary runs a function of two vectors, or one that updates out, for every length of probeLengths.
 func probeBinary(f func(out, x, y []float32)) func(func(...float32)) {
 	return func(show func(...float32)) {
 		for _, n := range probeLengths() {
@@ -25,6 +27,7 @@ func probeBinary(f func(out, x, y []float32)) func(func(...float32)) {
 	}
 }
 
+// probeSums shows a sum in float64 as two float32: rounded, and what the rounding lost.
 func probeSums(f func(x []float32) float64) func(func(...float32)) {
 	return func(show func(...float32)) {
 		for _, n := range probeLengths() {
@@ -65,6 +68,7 @@ func probeProduct(f func(w *Workspace, c, a, b Matrix, e Epilogue)) func(func(..
 	}
 }
 
+// probeAdam shows parameters and both moments after an update; second moments are not negative.
 func probeAdam(show func(...float32)) {
 	for _, n := range probeLengths() {
 		p, m, v, g := usual(1, n), usual(2, n), usual(3, n), usual(4, n)
@@ -78,6 +82,7 @@ func probeAdam(show func(...float32)) {
 	}
 }
 
+// probeLSTMForward shows activations, cell, output and its tanh, for numbers of units with and without a rest.
 func probeLSTMForward(show func(...float32)) {
 	for _, units := range []int{1, 13, 16, 77} {
 		z, c, out := wide(1, 4*units), usual(2, units), make([]float32, 3*units)
@@ -97,6 +102,7 @@ func probeLSTMBackward(show func(...float32)) {
 	}
 }
 
+// probeDraws shows random numbers of whole groups, of a part of one, and of more than a call.
 func probeDraws(fill func(p *Philox, dst []float32, block uint64)) func(func(...float32)) {
 	return func(show func(...float32)) {
 		p := NewPhilox(11, 12)
@@ -108,6 +114,7 @@ func probeDraws(fill func(p *Philox, dst []float32, block uint64)) func(func(...
 	}
 }
 
+// probeBlock shows the words of blocks far apart, each in two halves, which float32 holds exactly.
 func probeBlock(show func(...float32)) {
 	p := NewPhilox(0x0123456789abcdef, 0xfedcba9876543210)
 	for i := range uint64(64) {
@@ -117,6 +124,7 @@ func probeBlock(show func(...float32)) {
 	}
 }
 
+// probeNormalOf shows normal numbers of single pairs of words.
 func probeNormalOf(show func(...float32)) {
 	in := words(1)
 	for range 200 {
@@ -125,6 +133,7 @@ func probeNormalOf(show func(...float32)) {
 	}
 }
 
+// probeFMA shows FMAs of any values, and what a product loses when it is rounded.
 func probeFMA(show func(...float32)) {
 	const n = 1000
 	a, b, c := usual(1, n), usual(2, n), usual(3, n)
@@ -133,6 +142,7 @@ func probeFMA(show func(...float32)) {
 	}
 }
 
+// probeFinite asks about vectors that are finite, and about ones whose last value is not.
 func probeFinite(show func(...float32)) {
 	for _, n := range probeLengths() {
 		x := usual(1, n)
@@ -147,6 +157,7 @@ func probeFinite(show func(...float32)) {
 	}
 }
 
+// probeGreatest shows the greatest magnitude of values of any size.
 func probeGreatest(show func(...float32)) {
 	for _, n := range probeLengths() {
 		show(Greatest(wide(1, n)))
@@ -163,6 +174,7 @@ func probeRound(show func(...float32)) {
 	}
 }
 
+// probePutInt16 shows the bytes of integers of the whole range.
 func probePutInt16(show func(...float32)) {
 	for _, n := range probeLengths() {
 		out := make([]byte, 2*n)
@@ -173,6 +185,7 @@ func probePutInt16(show func(...float32)) {
 	}
 }
 
+// probeGetInt16 shows the integers of any bytes.
 func probeGetInt16(show func(...float32)) {
 	for _, n := range probeLengths() {
 		in, out := make([]byte, 2*n), make([]float32, n)

@@ -103,6 +103,8 @@ func checkProduct(op string, c, a *Matrix, m, ka, kb, n int, e *Epilogue) {
 	}
 }
 
+// panicProduct is a function of its own, so that the formatting stays out of the checks.
+//
 //go:noinline
 func panicProduct(op string, c *Matrix, m, ka, kb, n int) {
 	panic(fmt.Sprintf("kernel: %s: %d x %d times %d x %d into %d x %d", op, m, ka, kb, n, c.Rows, c.Cols))
@@ -114,10 +116,12 @@ type left struct {
 	rows, row, col int
 }
 
+// byRows is A itself: the values of a row lie side by side.
 func (l *left) byRows(a *Matrix) {
 	l.data, l.rows, l.row, l.col = a.Data, a.Rows, a.Stride, 1
 }
 
+// byColumns is Aᵀ of the matrix A, without copying it.
 func (l *left) byColumns(a *Matrix) {
 	l.data, l.rows, l.row, l.col = a.Data, a.Cols, 1, a.Stride
 }
@@ -142,13 +146,15 @@ func (r *right) plain(b *Matrix, isa ISA) {
 	r.row, r.panel, r.isa = b.Stride, r.width, isa
 }
 
+// packed is B as Pack laid it out: the rows of a panel lie side by side.
 func (r *right) packed(p *Packed) {
 	r.data, r.k, r.n = p.data.buf, p.K, p.N
 	r.width = p.width
 	r.row, r.panel, r.isa = p.width, p.panel, p.isa
 }
 
-// multiplyPortable defines the bits of all products.
+// multiplyPortable defines the bits of all products. It goes through B row by row within a panel, so every element
+// has its chain over ascending k.
 func multiplyPortable(c *Matrix, a *left, b *right, e *Epilogue) {
 	for i := range c.Rows {
 		row := c.row(i)

@@ -19,8 +19,15 @@ const (
 	callWork = 8192
 )
 
-// multiply computes C = A·B in blocks of columns, then of k, then in tiles of rows.
-// Blocks of k only store and reload the chains.
+// multiply computes C = A·B in blocks of columns, then of k, then in tiles of rows. Blocks of k only store and
+// reload the chains. For panels of w columns:
+//
+//	for columns j, as many as make at most blockValues values of B
+//		for k, about packedDepth or plainDepth rows of B at a time
+//			for tiles of up to tileRows rows of C
+//				for panels: one micro-kernel, rows × w chains in registers
+//
+// The bias and C enter in the first block of k, the ReLU follows the last one.
 func multiply(c *Matrix, a *left, b *right, e *Epilogue) {
 	if b.isa == Portable || b.k == 0 || c.empty() {
 		multiplyPortable(c, a, b, e)
@@ -28,6 +35,7 @@ func multiply(c *Matrix, a *left, b *right, e *Epilogue) {
 	}
 	raceProduct(c, a, b, e)
 	deepest := packedDepth
+	// B is not packed: its rows are far apart, and fewer of them stay in the caches.
 	if b.row != b.width {
 		deepest = plainDepth
 	}
@@ -35,6 +43,7 @@ func multiply(c *Matrix, a *left, b *right, e *Epilogue) {
 	if step > deepest+deepest/4 {
 		step = deepest
 	}
+	// A block of columns is a whole number of panels, at least one.
 	columns := max(1, blockValues/(step*b.width)) * b.width
 	var g geometry
 	g[aRow], g[aCol] = uintptr(a.row)*4, uintptr(a.col)*4

@@ -9,7 +9,8 @@ import (
 //go:embed testdata/fingerprint.txt
 var goldenLines string
 
-// Golden is the fingerprint that every machine has to have: the one that the tests compare all instruction sets with.
+// Golden is the fingerprint that every machine has to have: the one that the tests compare all instruction sets
+// with. Its lines are in the order of Fingerprint.
 func Golden() []Line {
 	var lines []Line
 	for text := range strings.Lines(goldenLines) {

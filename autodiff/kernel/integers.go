@@ -2,8 +2,9 @@ package kernel
 
 // Kernels of gradients that travel as integers.
 
-// Greatest returns the greatest magnitude in x, 0 if x is empty. Magnitudes are compared by their bits, in which an
-// infinity is above all numbers and a NaN above that.
+// Greatest returns the greatest magnitude in x, 0 if x is empty. Magnitudes are compared by their bits, in which
+// an infinity is above all numbers and a NaN above that. The integer order of the bits is the order of magnitudes,
+// as the sign bit is left out.
 func Greatest(x []float32) float32 {
 	var most uint32
 	for i := 0; i < len(x); i += chunk {
@@ -25,7 +26,7 @@ func PutInt16(dst []byte, src []float32) {
 	}
 }
 
-// GetInt16 reads little-endian int16:
+// GetInt16 reads little-endian int16, each of which float32 holds exactly:
 //
 //	for i := range dst { dst[i] = src[2*i:] }
 func GetInt16(dst []float32, src []byte) {
@@ -58,6 +59,7 @@ func (p *Philox) Round(x []float32, a, limit float32, block uint64) {
 		block += uint64(n / roundGroup * groupBlocks)
 	}
 	if len(x) > 0 {
+		// A group of its own for the rest: its other values are thrown away, but use the same words.
 		var last [roundGroup]float32
 		copy(last[:], x)
 		roundGroups(last[:], p, block, a, limit)

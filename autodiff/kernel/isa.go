@@ -26,6 +26,7 @@ var (
 	ErrNoISA = errors.New("kernel: instruction set not available")
 )
 
+// isaNames are in the order of the constants.
 var isaNames = [...]string{"portable", "avx2", "avx512", "neon"}
 
 // active is the instruction set in use. It is written by Use alone.

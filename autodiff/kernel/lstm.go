@@ -20,7 +20,8 @@ func LSTMForward(z, c, cNext, h, tanhC []float32, H int) {
 	}
 }
 
-// cellRows is how many rows of H units make n values.
+// cellRows is how many rows of H units make n values; it panics if n is no multiple of H. Without units there are
+// no rows.
 func cellRows(op string, n, H int) int {
 	if H <= 0 {
 		return 0

@@ -11,7 +11,8 @@ type Matrix struct {
 	Rows, Cols, Stride int
 }
 
-// Dense returns data as a rows x cols matrix without gaps between its rows.
+// Dense returns data as a rows x cols matrix without gaps between its rows. It shares data and panics if that is
+// too short.
 func Dense(data []float32, rows, cols int) Matrix {
 	m := Matrix{Data: data, Rows: rows, Cols: cols, Stride: cols}
 	m.check("Dense")
@@ -30,6 +31,7 @@ func (m Matrix) rowRange(i, j int) Matrix {
 	return m
 }
 
+// empty reports whether m has no elements; its Data may then be nil.
 func (m *Matrix) empty() bool { return m.Rows == 0 || m.Cols == 0 }
 
 // check panics unless the invariant of m holds.

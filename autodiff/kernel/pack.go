@@ -2,10 +2,10 @@ package kernel
 
 import "unsafe"
 
-// Packed is the right-hand side of a product, K x N, laid out for the kernels of
-// the instruction set that was active when it was packed: panels of a few columns,
-// zero padded, each with its rows one after another. The zero value is empty and
-// ready for Pack. Products may share a Packed; packing needs it alone.
+// Packed is the right-hand side of a product, K x N, laid out for the kernels of the instruction set that was
+// active when it was packed: panels of a few columns, zero padded, each with its rows one after another. Element
+// (k, j) is data[(j/width)·panel + k·width + j%width]. The zero value is empty and ready for Pack. Products may
+// share a Packed; packing needs it alone.
 type Packed struct {
 	K, N  int
 	isa   ISA
@@ -14,7 +14,8 @@ type Packed struct {
 	data  scratch
 }
 
-// Rows returns rows i to j-1 as a view, which is valid until p is packed again.
+// Rows returns rows i to j-1 as a view, which is valid until p is packed again. The panels keep their distance; the
+// view begins i rows later.
 func (p *Packed) Rows(i, j int) Packed {
 	v := *p
 	v.K, v.data = j-i, scratch{buf: p.data.buf[i*p.width:]}
@@ -35,6 +36,7 @@ func (p *Packed) Pack(b Matrix) {
 	if b.empty() {
 		return
 	}
+	// Assembly copies whole panels; a narrow last one, and all of them without assembly, are copied by Go.
 	whole := 0
 	if p.isa != Portable {
 		whole = p.N / p.width
@@ -45,7 +47,7 @@ func (p *Packed) Pack(b Matrix) {
 	}
 }
 
-// PackTransposed sets p to bᵀ, where b is N x K.
+// PackTransposed sets p to bᵀ, where b is N x K: a panel takes width rows of b.
 func (p *Packed) PackTransposed(b Matrix) {
 	b.check("PackTransposed")
 	p.reset(b.Cols, b.Rows)
@@ -57,6 +59,7 @@ func (p *Packed) PackTransposed(b Matrix) {
 	}
 }
 
+// reset gives p its shape and the panels of the active instruction set. What the padding holds is undefined.
 func (p *Packed) reset(k, n int) {
 	p.K, p.N = k, n
 	p.isa = active
@@ -106,6 +109,8 @@ type scratch struct{ mem, buf []float32 }
 
 const cacheLine = 64 / 4 // values
 
+// resize gives buf n values; what they hold is undefined. If memory is short it is allocated anew, with room to
+// start at a multiple of 64 bytes.
 func (s *scratch) resize(n int) {
 	if cap(s.buf) < n {
 		s.mem = make([]float32, n+cacheLine)

@@ -22,6 +22,7 @@ func normaliseRows(dst, src Matrix, log bool) {
 		}
 		return
 	}
+	// Dense rows of 4, 8 or 16 values go several at a time; what is left over, and all other rows, one by one.
 	done := normaliseShort(dst, src, log)
 	if done == dst.Rows {
 		return
@@ -35,6 +36,7 @@ func normaliseRows(dst, src Matrix, log bool) {
 	}
 }
 
+// normaliseShort does as many whole rows as the kernels for short rows can, and returns how many.
 func normaliseShort(dst, src Matrix, log bool) (rows int) {
 	blocks := shortBlocks(&dst, &src)
 	if blocks == 0 {
@@ -67,6 +69,8 @@ func shortBlocks(dst, src *Matrix) int {
 	return dst.Rows * dst.Cols / lanes
 }
 
+// fillGroups fills dst, a whole number of groups, with draws of the words from block on.
+//
 //go:noinline
 func fillGroups(dst []float32, p *Philox, block uint64, d draw) {
 	raceWrite(dst)
@@ -88,6 +92,8 @@ func fillGroups(dst []float32, p *Philox, block uint64, d draw) {
 	}
 }
 
+// putInt16 leaves a rest of fewer than 16 values to Go; so does getInt16.
+//
 //go:noinline
 func putInt16(dst []byte, src []float32) {
 	raceWriteBytes(dst)

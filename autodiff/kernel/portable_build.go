@@ -4,6 +4,7 @@ package kernel
 
 // What the portable build has in place of partial.go, gemm_blocks.go and the instruction sets.
 
+// detect: this build has Portable alone.
 func detect() []ISA { return nil }
 
 func peak(iterations int) float64 { return peakPortable(iterations) }
@@ -24,6 +25,7 @@ func (w *Workspace) multiplyPlain(c *Matrix, a *left, b *Matrix, e *Epilogue) {
 	multiplyPortable(c, a, &r, e)
 }
 
+// packWholePanels and packTransposedRows are not called where the instruction set is Portable.
 func packWholePanels(dst []float32, width int, b *Matrix, count int) {
 	panic("kernel: no assembly in this build")
 }

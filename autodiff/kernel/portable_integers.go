@@ -5,6 +5,7 @@ import (
 	"math"
 )
 
+// greatestPortable returns the bits of the greatest magnitude.
 func greatestPortable(x []float32) uint32 {
 	var most uint32
 	for _, v := range x {
@@ -13,12 +14,14 @@ func greatestPortable(x []float32) uint32 {
 	return most
 }
 
+// putInt16Portable writes whole numbers within int16, the low byte first.
 func putInt16Portable(dst []byte, src []float32) {
 	for i, v := range src {
 		binary.LittleEndian.PutUint16(dst[2*i:], uint16(int32(v)))
 	}
 }
 
+// getInt16Portable reads what putInt16Portable wrote.
 func getInt16Portable(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = float32(int16(binary.LittleEndian.Uint16(src[2*i:])))

@@ -53,10 +53,12 @@ func logUnit(u, w float32) float32 {
 	return logReduced(f, e)
 }
 
+// gumbel1 is −ln(−ln u) of a word. ^x gives 1 − u, so that neither tail loses bits.
 func gumbel1(x uint32) float32 {
 	return -logNormal(-logUnit(uniform1(x), uniform1(^x)))
 }
 
+// logistic1 is ln u − ln(1 − u) of a word.
 func logistic1(x uint32) float32 {
 	u, w := uniform1(x), uniform1(^x)
 	return logUnit(u, w) - logUnit(w, u)

@@ -93,20 +93,22 @@ func finitePortable(x []float32) bool {
 	return true
 }
 
+// sumLanesPortable adds x[i] into lane i mod 16, over ascending i.
 func sumLanesPortable(s *[lanes]float32, x []float32) {
 	for i, v := range x {
 		s[i%lanes] += v
 	}
 }
 
-// The square of a float32 is exact in float64, so that it does not matter whether
-// the compiler fuses it into the sum.
+// sumSquaresLanesPortable adds x[i]² into lane i mod 16. The square of a float32 is exact in float64, so that it
+// does not matter whether the compiler fuses it into the sum.
 func sumSquaresLanesPortable(s *[lanes]float64, x []float32) {
 	for i, v := range x {
 		s[i%lanes] += float64(v) * float64(v)
 	}
 }
 
+// sumRowsPortable sums every row in lanes of its own.
 func sumRowsPortable(dst []float32, m Matrix) {
 	for i := range dst {
 		var s [lanes]float32
@@ -115,6 +117,7 @@ func sumRowsPortable(dst []float32, m Matrix) {
 	}
 }
 
+// addSumColumnsPortable adds the rows to dst one after another: a chain for each column.
 func addSumColumnsPortable(dst []float32, m Matrix) {
 	for i := range m.Rows {
 		addPortable(dst, m.row(i))
@@ -140,6 +143,7 @@ func expSum(dst, x []float32, m float32) float32 {
 	return fold32(&s)
 }
 
+// maxOfRow is the greatest value, compared as MAXPS does: after a NaN it is what follows.
 func maxOfRow(x []float32) float32 {
 	m := float32(math.Inf(-1))
 	for _, v := range x {
@@ -148,6 +152,7 @@ func maxOfRow(x []float32) float32 {
 	return m
 }
 
+// softmaxPortable multiplies by the inverse of the sum, one division for a row.
 func softmaxPortable(dst, src Matrix) {
 	for i := range dst.Rows {
 		y, x := dst.row(i), src.row(i)
@@ -156,6 +161,7 @@ func softmaxPortable(dst, src Matrix) {
 	}
 }
 
+// logSoftmaxPortable subtracts m + ln Σ e^(x−m); the exponentials are summed without being kept.
 func logSoftmaxPortable(dst, src Matrix) {
 	for i := range dst.Rows {
 		y, x := dst.row(i), src.row(i)
@@ -167,6 +173,7 @@ func logSoftmaxPortable(dst, src Matrix) {
 	}
 }
 
+// lstmForwardPortable is the cell of one row, with c of H values: the equations at LSTMForward.
 func lstmForwardPortable(z, c, cNext, h, tanhC []float32) {
 	H := len(c)
 	for u := range c {
@@ -179,6 +186,8 @@ func lstmForwardPortable(z, c, cNext, h, tanhC []float32) {
 	}
 }
 
+// lstmBackwardPortable is the reverse of one row: the equations at LSTMBackward. Each operand is read before its
+// place may be overwritten, as dz may be act.
 func lstmBackwardPortable(act, dz, dh, dc, tanhC, cPrev []float32) {
 	H := len(dh)
 	for u := range dh {
@@ -193,6 +202,7 @@ func lstmBackwardPortable(act, dz, dh, dc, tanhC, cPrev []float32) {
 	}
 }
 
+// adamPortable is the loop of Adam.
 func adamPortable(p, m, v, g []float32, s *AdamStep) {
 	for i, d := range g {
 		m[i] = FMA(s.Beta1, m[i], float32(d*s.OneMinusBeta1))

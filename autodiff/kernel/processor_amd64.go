@@ -16,6 +16,8 @@ func detect() []ISA {
 	return []ISA{AVX2}
 }
 
+// peak runs so many iterations of the loop for the active instruction set, and returns their operations.
+//
 //go:noinline
 func peak(iterations int) float64 {
 	const perIteration = 2 * 12 // operations on each lane
@@ -50,10 +52,12 @@ func tileRows(isa ISA) int {
 	return 6
 }
 
-// readsBeyond reports whether the kernels read more of B than the rest columns of a narrow last panel.
+// readsBeyond reports whether the kernels read more of B than the rest columns of a narrow last panel. AVX-512
+// masks every last vector instead.
 func readsBeyond(isa ISA, rest int) bool { return isa == AVX2 && rest > 0 }
 
-// tile multiplies rows rows of A with the panels of B.
+// tile multiplies rows rows of A with the panels of B that g says: a, b, c and bias are the first elements, and
+// what the accumulators become is written to C.
 func tile(isa ISA, rows int, a, b, c, bias *float32, g *geometry) {
 	switch {
 	case isa == AVX2:

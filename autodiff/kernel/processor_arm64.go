@@ -5,6 +5,8 @@ package kernel
 // detect returns the instruction sets beside Portable: every 64-bit Arm processor that Go runs on has NEON.
 func detect() []ISA { return []ISA{NEON} }
 
+// peak runs so many iterations of the loop for the active instruction set, and returns their operations.
+//
 //go:noinline
 func peak(iterations int) float64 {
 	if active == Portable {
@@ -28,7 +30,8 @@ func tileRows(ISA) int { return 6 }
 // vectors.
 func readsBeyond(isa ISA, rest int) bool { return isa == NEON && rest%4 > 0 }
 
-// tile multiplies rows rows of A with the panels of B.
+// tile multiplies rows rows of A with the panels of B that g says, by the kernel for as few vectors as hold their
+// columns.
 func tile(_ ISA, rows int, a, b, c, bias *float32, g *geometry) {
 	switch (g[width] + 3) / 4 {
 	case 1:

@@ -14,6 +14,7 @@ func fold32(s *[lanes]float32) float32 {
 	return s[0]
 }
 
+// fold64 is fold32 in float64.
 func fold64(s *[lanes]float64) float64 {
 	for w := lanes / 2; w > 0; w /= 2 {
 		for i := range w {
@@ -23,7 +24,7 @@ func fold64(s *[lanes]float64) float64 {
 	return s[0]
 }
 
-// Sum returns Σ x[i], in 16 lanes and then by halves.
+// Sum returns Σ x[i], in 16 lanes and then by halves; 0 if x is empty.
 func Sum(x []float32) float32 {
 	var s [lanes]float32
 	for i := 0; i < len(x); i += chunk {

@@ -4,9 +4,9 @@ package kernel
 
 import "unsafe"
 
-// geometry tells a micro-kernel how its operands lie: strides in bytes, then counts.
-// _asm/gemm/tile.go and _asm/neon/tile.go have the same list. A micro-kernel may count
-// panels down in place, and moves ahead on if it fetches anything.
+// geometry tells a micro-kernel how its operands lie: strides in bytes, then counts. _asm/gemm/tile.go and
+// _asm/neon/tile.go have the same list; NEON does not read the last three words, as it fetches nothing ahead. A
+// micro-kernel may count panels down in place, and moves ahead on if it fetches anything.
 type geometry = [12]uintptr
 
 const (

@@ -13,8 +13,8 @@ type Mode uint8
 const (
 	// Star lets the coordinator pull the blocks of all workers and sum them.
 	Star Mode = iota
-	// Sharded lets workers keep their blocks and pull sections of them from each other. Each sums some sections, and the
-	// coordinator pulls the sums: one gradient, however many workers there are.
+	// Sharded lets workers keep their blocks and pull sections of them from each other. Each sums some sections, and
+	// the coordinator pulls the sums: one gradient, however many workers there are.
 	Sharded
 	// Auto lets each step be what is faster, as far as was measured: see scaling.Chooser.
 	Auto
@@ -53,7 +53,8 @@ type Choice struct {
 func (x *Choice) Begin() { x.doubted = "" }
 
 // Open decides into how many sections the gradient of a step is cut, for so many workers; 0: the step is a star. All
-// blocks of the step are to be confirmed if it is audited.
+// blocks of the step are to be confirmed if it is audited. The number is a power of two, at least sectionsPer for
+// each worker as far as there are chunks, and at most MaxSections. One worker alone has one section.
 func (x *Choice) Open(step uint64, workers int, chunks wire.Chunking, audited bool) wire.Sections {
 	s := wire.Sections{Chunks: chunks}
 	shares := x.Mode == Sharded || x.Learns() && x.Chooser.Sharded(workers)
@@ -87,7 +88,7 @@ func (x *Choice) now() Mode {
 	return Star
 }
 
-// Doubt notes why a sum is not to be used.
+// Doubt notes why a sum is not to be used. The first reason stays until the rest or the next pass.
 func (x *Choice) Doubt(why string) {
 	if x.doubted == "" {
 		x.doubted = why
@@ -97,7 +98,8 @@ func (x *Choice) Doubt(why string) {
 // Doubted is why the sum under way, or the next one, is not to be used; empty if nothing is known.
 func (x *Choice) Doubted() string { return x.doubted }
 
-// Rest lets the next steps be stars, and ends the doubt.
+// Rest lets the next steps be stars, and ends the doubt. The pause grows to 4·2⁸ = 1024 steps at most, so what a liar
+// costs is bounded.
 func (x *Choice) Rest(step uint64) {
 	x.restUntil = step + firstRest<<x.doubts
 	x.doubts = min(x.doubts+1, maxDoubts)
@@ -111,7 +113,8 @@ func (x *Choice) Succeed() {
 	}
 }
 
-// Learns reports whether the run chooses by what is measured.
+// Learns reports whether the run chooses by what is measured. Where the coordinator audits itself, it needs all
+// blocks anyway.
 func (x *Choice) Learns() bool { return x.Mode == Auto && !x.Here }
 
 // Learn takes in what was measured of an ordinary step: one pass, and nothing validated. It returns what is chosen from

@@ -18,7 +18,7 @@ import (
 // average.
 
 // Differences is how the parameters of a run follow the exact ones. It is nil in runs whose parameters travel whole,
-// and its methods do nothing then.
+// and its methods do nothing then. The goroutine that owns the run calls all methods.
 type Differences struct {
 	coding wire.Coding
 	grid   *vector.Grid
@@ -42,7 +42,8 @@ func (d *Differences) Target(theta []float32) []float32 {
 	return d.exact
 }
 
-// Follow moves theta towards the exact parameters. It returns ErrParameters if that is not finite.
+// Follow moves theta towards the exact parameters. It returns ErrParameters if that is not finite. It uses all cores.
+// The integers of the last update are kept until the next call.
 func (d *Differences) Follow(theta []float32) error {
 	if d == nil {
 		return nil
@@ -62,7 +63,7 @@ func (d *Differences) Follow(theta []float32) error {
 // Exact are the exact parameters, which belong to d; nil if parameters travel whole.
 func (d *Differences) Exact() []float32 { return d.Target(nil) }
 
-// Begin lets the exact parameters be theta.
+// Begin lets the exact parameters be theta, which come without exact ones. It copies them.
 func (d *Differences) Begin(theta []float32) {
 	if d != nil {
 		copy(d.exact, theta)

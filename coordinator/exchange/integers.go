@@ -10,6 +10,9 @@ import "github.com/switchyard-ml/switchyard/internal/vector"
 
 // Integers holds the scales of a run whose gradients travel as integers. It is nil in other runs, and its methods do
 // nothing then.
+//
+// Of a step it goes: Widen, and if that is 0, Gradient, Close and Settle. Otherwise the step is computed once more,
+// and Widen comes again. Reopen begins the step anew.
 type Integers struct {
 	grid   *vector.Grid
 	scales *vector.Scales
@@ -41,7 +44,8 @@ func (i *Integers) Restore(levels []float32) {
 	}
 }
 
-// Peaks is the number of exponents behind a sum. They are not added: the greatest counts.
+// Peaks is the number of exponents behind a sum. They are not added: the greatest counts. It is 0 where gradients are
+// float32.
 func (i *Integers) Peaks() int {
 	if i == nil {
 		return 0
@@ -49,7 +53,8 @@ func (i *Integers) Peaks() int {
 	return i.grid.Blocks()
 }
 
-// Gradient turns a sum into the gradient that it stands for, in place, and returns it.
+// Gradient turns a sum into the gradient that it stands for, in place, and returns it. The exponents behind it are
+// left out of what is returned, and stay behind it in memory, for Close.
 func (i *Integers) Gradient(sum []float32) []float32 {
 	if i == nil {
 		return sum
@@ -72,7 +77,8 @@ func (i *Integers) Reopen() {
 	}
 }
 
-// Widen makes those scales wider that the sum of this step does not fit, and returns their number.
+// Widen makes those scales wider that the sum of this step does not fit, and returns their number. The sum is not
+// changed.
 func (i *Integers) Widen(sum []float32) int {
 	if i == nil {
 		return 0
@@ -84,10 +90,11 @@ func (i *Integers) Widen(sum []float32) int {
 	return blocks
 }
 
-// Misfits is how often the gradient of this step did not fit its scales.
+// Misfits is how often the gradient of this step did not fit its scales. It is called only where there are scales.
 func (i *Integers) Misfits() int { return i.misfit }
 
-// Exponents are those of the scales now.
+// Exponents are those of the scales now. They are the memory that NewIntegers was given. It is called only where
+// there are scales.
 func (i *Integers) Exponents() []float32 { return i.scales.Exponents() }
 
 // Passes is how often the gradient of this step was computed, if more than once; 0 otherwise.

@@ -39,12 +39,15 @@ func (s *Sender) Lay(what View) (wire.ThetaAt, error) {
 
 // write writes the parameters to the place of the oldest ones. Who reads those then sees that their turn is over.
 func (s *Sender) write(what View) error {
+	// The turn goes first: whoever still reads the old vector finds the new turn, and knows that it was only late. If
+	// writing fails, laid names no version, so that the next call writes anew.
 	turn := s.laid.turn + 1
 	at := int64(turn%views)*int64(MemoryFor(len(what.Values))/views) + ahead
 	s.laid = laid{turn: turn}
 	if _, err := s.memory.WriteAt(binary.LittleEndian.AppendUint64(nil, turn), at-wire.TurnLength); err != nil {
 		return err
 	}
+	// Places of chunks do not overlap, so the goroutines need no lock.
 	chunks, known := what.Chunks, s.summed == what.Version
 	errs := make([]error, chunks.Count())
 	vector.Ranges(chunks.Count(), max(1, vector.Elements/chunks.Elements), func(begin, end int) {

@@ -21,7 +21,8 @@ type Receiver struct {
 }
 
 // Expectation lets the chunks [First, End) of a lease in, from the worker named. They are stored in Values, which
-// belong to the receiver until Close.
+// belong to the receiver until Close. Opening is the number of the delivery: a lease may be pulled anew, and what was
+// stored before does not count then.
 type Expectation struct {
 	Lease, Opening uint64
 	From           string
@@ -36,7 +37,7 @@ type Expectation struct {
 type Stored struct {
 	*wire.Chunk
 	Opening uint64
-	Finite  bool
+	Finite  bool // there is neither a NaN nor an infinity among its values
 }
 
 // buffer is the place of a lease's gradient.
@@ -54,17 +55,17 @@ type buffer struct {
 
 // The states of a chunk in its buffer.
 const (
-	unwanted uint32 = iota
-	wanted
-	storing
-	kept
+	unwanted uint32 = iota // not asked for yet
+	wanted                 // asked for, and not here
+	storing                // a goroutine is writing it
+	kept                   // here; what comes again is not stored
 )
 
 // NewReceiver returns a receiver that expects nothing.
 func NewReceiver() *Receiver { return &Receiver{buffers: make(map[uint64]*buffer)} }
 
 // Expect lets in the chunks that a command names, from who sends them in this run and term. It opens the buffer of a
-// lease at the first of its commands.
+// lease at the first of its commands. It is called by the goroutine of the machine alone, as Close is.
 func (in *Receiver) Expect(run string, term uint64, c Expectation) {
 	b := in.buffers[c.Lease]
 	if b == nil {
@@ -92,14 +93,16 @@ func (b *buffer) want(first, end int) {
 	}
 }
 
-// Close takes a buffer away. From then on nothing is written into its values.
+// Close takes a buffer away. From then on nothing is written into its values. It waits for chunks that are being
+// stored.
 func (in *Receiver) Close(lease uint64) {
 	in.mu.Lock()
 	delete(in.buffers, lease)
 	in.mu.Unlock()
 }
 
-// Store puts a chunk where it belongs, and reports whether it was expected and sound, and what it says for the machine.
+// Store puts a chunk where it belongs, and reports whether it was expected and sound, and what it says for the
+// machine. A chunk of another worker, term, step or length is not stored, and changes nothing.
 func (in *Receiver) Store(msg *wire.Chunk) (Stored, bool) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
@@ -112,6 +115,7 @@ func (in *Receiver) Store(msg *wire.Chunk) (Stored, bool) {
 	if !state.CompareAndSwap(wanted, storing) {
 		return Stored{}, false
 	}
+	// The checksum is formed once the chunk is this goroutine's: a flood of copies costs no more than the comparison.
 	if wire.Checksum(msg.Data) != msg.CRC {
 		state.Store(wanted)
 		return Stored{}, false
@@ -119,13 +123,16 @@ func (in *Receiver) Store(msg *wire.Chunk) (Stored, bool) {
 	from, to := b.chunks.Span(msg.Index)
 	b.chunks.Decode(b.values, msg.Index, msg.Data)
 	state.Store(kept)
+	// The data belong to whoever lent them, and end with this call.
 	chunk := *msg
 	chunk.Data = nil
 	return Stored{&chunk, b.opening, kernel.Finite(b.values[from:to])}, true
 }
 
-// Read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing if
-// they were not all expected, and an error if what lies there is not what the message says.
+// Read stores the chunks that lie in memory, all of them or none. It returns what they say for the machine; nothing
+// if they were not all expected, and an error if what lies there is not what the message says. The other process can
+// change its memory at any time, so what counts is the checksum of what was copied. After an error the chunks are
+// wanted as before.
 func (in *Receiver) Read(msg *wire.ChunksAt, memory io.ReaderAt) ([]Stored, error) {
 	in.mu.RLock()
 	defer in.mu.RUnlock()
@@ -136,6 +143,7 @@ func (in *Receiver) Read(msg *wire.ChunksAt, memory io.ReaderAt) ([]Stored, erro
 	}
 	first, end := msg.First, msg.First+msg.Count
 	for i := first; i < end; i++ {
+		// All or none: those that were taken are given back.
 		if !b.states[i].CompareAndSwap(wanted, storing) {
 			b.want(first, i)
 			return nil, nil
@@ -152,7 +160,8 @@ func (in *Receiver) Read(msg *wire.ChunksAt, memory io.ReaderAt) ([]Stored, erro
 	return list, nil
 }
 
-// read reads chunks of a buffer from memory, on all cores.
+// read reads chunks of a buffer from memory, on all cores. The places that the message names are bounded by the
+// memory itself.
 func (b *buffer) read(msg *wire.ChunksAt, memory io.ReaderAt) ([]Stored, error) {
 	list, crcs, errs := make([]Stored, msg.Count), make([]uint32, msg.Count), make([]error, msg.Count)
 	origin, _ := b.chunks.Span(msg.First)

@@ -14,12 +14,13 @@ import (
 )
 
 // Sender puts messages on the bus. One that cannot be sent at the moment counts as lost, which the protocol provides
-// for. One that can never be sent would be waited for in vain; the first of each kind is logged.
+// for. One that can never be sent would be waited for in vain; the first of each kind is logged. The goroutine of the
+// coordinator owns it, and uses others inside a call.
 type Sender struct {
 	bus      wire.Bus
 	subjects wire.Subjects
 	log      hclog.Logger
-	encoder  *wire.Encoder
+	encoder  *wire.Encoder      // of Send
 	scratch  sync.Pool          // for what several goroutines send
 	crcs     []uint32           // of the chunks of the parameters
 	summed   Version            // of the state that crcs belong to
@@ -47,7 +48,8 @@ func (s *Sender) subject(to, all string) string {
 	return s.subjects.Worker(to)
 }
 
-// Send sends a message with its header to one worker, or to all if to is empty.
+// Send sends a message with its header to one worker, or to all if to is empty. It writes the header into msg, and
+// keeps nothing of msg.
 func (s *Sender) Send(to string, h wire.Header, msg wire.Message) {
 	*msg.Head() = h
 	subject := s.subject(to, s.subjects.All)
@@ -65,7 +67,7 @@ func (s *Sender) encode(e *wire.Encoder, subject string, msg wire.Message) (int,
 	return len(data), s.bus.Publish(subject, data)
 }
 
-// count adds up what was sent, and logs what could not be.
+// count adds up what was sent, and logs what could not be. Where several goroutines send, counting is held.
 func (s *Sender) count(subject string, kind wire.Kind, n int, err error) {
 	s.bytes += int64(n)
 	never := errors.Is(err, wire.ErrTooLarge) || errors.Is(err, wire.ErrMalformed)
@@ -79,7 +81,8 @@ func (s *Sender) count(subject string, kind wire.Kind, n int, err error) {
 }
 
 // Theta asks for chunks of the current parameters to be sent to one worker, or to all if To is empty. If there is a
-// base, the differences of the last update are sent, which go from there to the current parameters.
+// base, the differences of the last update are sent, which go from there to the current parameters. First and Count
+// are chunks.
 type Theta struct {
 	To           string
 	First, Count int
@@ -124,20 +127,22 @@ type scratch struct {
 }
 
 // SendTheta sends chunks of the parameters, from all cores at once: whoever waits for them has nothing else to do.
-// Their checksums are formed once per step.
+// Their checksums are formed once per step. A chunk that cannot be sent counts as lost.
 func (s *Sender) SendTheta(cmd Theta, h wire.Header, what View) {
 	subject := s.subject(cmd.To, s.subjects.Theta)
 	known := s.summed == what.Version
 	vector.Ranges(cmd.Count, max(1, vector.Elements/what.Chunks.Elements), func(begin, end int) {
 		s.stream(consecutive(cmd.First+begin, cmd.First+end), cmd.Base, h, what, known, func(int) string { return subject })
 	})
+	// Only a whole vector gives all checksums.
 	if cmd.Count == what.Chunks.Count() {
 		s.summed = what.Version
 	}
 }
 
-// Relay sends each section of the parameters to one worker, after all were told who hands it on. The sections go
-// out side by side, so that all are handed on from the beginning.
+// Relay sends each section of the parameters to one worker, after all were told who hands it on. The sections go out
+// side by side, so that all are handed on from the beginning. A digest is of the values as Float32, so it is the same
+// for whoever gets differences.
 func (s *Sender) Relay(cmd Relay, header func(mark uint64) wire.Header, what View) {
 	digests, names := make([]string, cmd.Sections.Count), make([]string, len(cmd.To))
 	vector.Ranges(cmd.Sections.Count, 1, func(begin, end int) {
@@ -205,7 +210,8 @@ func (s *Sender) chunk(what View, i int, known bool) []byte {
 }
 
 // stream sends chunks of the parameters one after the other, each on the subject that to says. Several goroutines may
-// do so at a time, for different chunks. known: the checksums are those of these parameters.
+// do so at a time, for different chunks. known: the checksums are those of these parameters. The base names what a
+// worker has to have for the differences.
 func (s *Sender) stream(list iter.Seq[int], base Version, h wire.Header, what View, known bool,
 	to func(chunk int) (subject string),
 ) {

@@ -35,7 +35,8 @@ const (
 	noisePer   = 8
 )
 
-// Account is what is known of a worker by its token, also while it is no member.
+// Account is what is known of a worker by its token, also while it is no member. It outlives the membership, so that
+// a worker cannot shed it by leaving and coming again; a new token opens a new one.
 type Account struct {
 	Token, Mark uint64 // the mark is that of messages for it; see wire.Mark
 	ID          string // of its first membership
@@ -69,7 +70,7 @@ func (a *Account) Refuse(offence bool) {
 // Noise is the number of messages that were refused.
 func (a *Account) Noise() int { return a.noise }
 
-// Excess says why a worker is to be cut off for what it sends, if it is.
+// Excess says why a worker is to be cut off for what it sends, if it is. It is empty while the worker may stay.
 func (a *Account) Excess() string {
 	switch {
 	case a.Offences > offencesBorne+a.Accepted/offencesPer:
@@ -101,7 +102,8 @@ func (a *Account) Clear() (since uint64, tainted bool) {
 	return a.since, tainted
 }
 
-// Accounts are what is known of all workers that were ever members.
+// Accounts are what is known of all workers that were ever members. It grows by a token for each worker that ever did
+// something of note: see Forget.
 type Accounts struct {
 	byToken map[uint64]*Account
 	before  map[uint64]uint64 // by mark, who contributed to the parameters before this coordinator, and since which step
@@ -113,7 +115,8 @@ func NewAccounts() Accounts { return Accounts{byToken: make(map[uint64]*Account)
 // Inherit notes who contributed under an earlier coordinator, by mark, and since which step. The map belongs to it.
 func (as *Accounts) Inherit(since map[uint64]uint64) { as.before = since }
 
-// Of returns the account of a token. It opens one if there is none.
+// Of returns the account of a token. It opens one if there is none. One that contributed under an earlier coordinator
+// is known by its mark.
 func (as *Accounts) Of(token uint64, id string) *Account {
 	a := as.byToken[token]
 	if a == nil {
@@ -132,7 +135,7 @@ func (as *Accounts) Banned(token uint64) *Account {
 	return nil
 }
 
-// Forget closes an account in which nothing is noted.
+// Forget closes an account in which nothing is noted. So a stranger who comes and goes leaves nothing behind.
 func (as *Accounts) Forget(a *Account) {
 	if !a.tainted && a.Banned == "" && a.Offences == 0 && a.noise == 0 && !a.Unshared {
 		delete(as.byToken, a.Token)

@@ -11,7 +11,7 @@ import (
 // Auditing chooses the blocks that are computed twice. The choice is a hash with a secret key, so that workers cannot
 // predict it. The worker that is given the block first does not know whether it is audited.
 type Auditing struct {
-	Key   [32]byte
+	Key   [32]byte // drawn by each coordinator; not written anywhere
 	Run   string
 	Share float64 // of the blocks
 	Sums  float64 // of sums by workers, and of the blocks that they sum; Share if that is more
@@ -33,6 +33,7 @@ func (a *Auditing) Any() bool { return a.Share > 0 || a.Sums > 0 || a.allBelow >
 func (a *Auditing) Repeats(step uint64) bool { return step < a.allBelow }
 
 // Draws decides whether a block is to be computed twice; shared says that workers sum it, or that it is such a sum.
+// With the same key the answer is the same each time, whoever gets the block.
 func (a *Auditing) Draws(step uint64, work wire.Work, b vector.Block, shared bool) bool {
 	share := a.Share
 	if shared {
@@ -50,5 +51,6 @@ func (a *Auditing) Draws(step uint64, work wire.Work, b vector.Block, shared boo
 		text = binary.BigEndian.AppendUint64(text, n)
 	}
 	sum := sha256.Sum256(text)
+	// The first 53 bits of the hash, as a number in [0, 1), which float64 holds without rounding.
 	return float64(binary.BigEndian.Uint64(sum[:])>>11)/(1<<53) < share
 }

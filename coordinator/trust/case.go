@@ -82,7 +82,7 @@ type Case struct {
 	broken    *error     // where a phase that does not follow is noted
 }
 
-// Failure is a worker's statement that it could not compute a block.
+// Failure is a worker's statement that it could not compute a block. Detail is the worker's text, for people.
 type Failure struct {
 	Account    *Account
 	ID, Detail string
@@ -138,7 +138,8 @@ func (c *Case) DropCopy() {
 	}
 }
 
-// refer leaves the block to the referee. What is in the tree stays there meanwhile.
+// refer leaves the block to the referee. What is in the tree stays there meanwhile. Its question replaces one that
+// was asked before.
 func (c *Case) refer(question uint64) {
 	c.question = question
 	if c.phase == Merged {
@@ -154,8 +155,8 @@ func (c *Case) Question() uint64 { return c.question }
 // Answered notes that the referee has answered.
 func (c *Case) Answered() { c.question = 0 }
 
-// Dispute notes who contradict each other. If there is no referee, the block is left to a worker that has said nothing
-// about it yet.
+// Dispute notes who contradict each other. If there is no referee, the block is left to a worker that has said
+// nothing about it yet. With a referee, its question moves the block on: see Judgement.Refer.
 func (c *Case) Dispute(referee bool) {
 	c.parties = nil
 	for _, o := range c.claims {
@@ -210,5 +211,6 @@ func (c *Case) HasFailed(a *Account) bool {
 	return slices.ContainsFunc(c.failures, func(f *Failure) bool { return f.Account == a })
 }
 
-// Neutral reports whether a worker's word decides a dispute.
+// Neutral reports whether a worker's word decides a dispute. One who spoke is a party, and one who failed cannot
+// know.
 func (c *Case) Neutral(a *Account) bool { return !c.HasFailed(a) && !slices.Contains(c.parties, a) }

@@ -13,14 +13,14 @@ import (
 type Claim struct {
 	Account  *Account
 	ID       string
-	Terms    []float32
+	Terms    []float32 // loss terms; they are compared bit by bit
 	Checksum uint32
 	Summed   bool // there is a checksum
 	Digest   string
 	Digests  string // of the sections of a gradient that is shared out, which Digest is made of
 }
 
-// Agrees reports whether two claims may be about the same bits.
+// Agrees reports whether two claims may be about the same bits. What one of them does not say is not compared.
 func (c *Claim) Agrees(o *Claim) bool {
 	same := slices.EqualFunc(c.Terms, o.Terms,
 		func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
@@ -54,7 +54,8 @@ func (c *Case) ClaimedBy(a *Account) bool {
 // anything about it.
 func (c *Case) Undoubted() bool { return c.phase == Open && !c.Audited && len(c.claims) == 1 }
 
-// Contradicted reports whether two workers say different things about the block.
+// Contradicted reports whether two workers say different things about the block. It takes a comparison for each pair
+// of claims, which are few.
 func (c *Case) Contradicted() bool {
 	for i, o := range c.claims {
 		for _, before := range c.claims[:i] {
@@ -83,7 +84,8 @@ func (c *Case) confirmed() bool {
 	return slices.ContainsFunc(c.claims, func(o *Claim) bool { return o.Digest != "" && o.Account != c.deliverer })
 }
 
-// Vouched reports whether another one, in good standing, has computed what a worker has announced.
+// Vouched reports whether another one, in good standing, has computed what a worker has announced. So a worker on
+// trial shows that it computes what others do.
 func (c *Case) Vouched(now time.Duration, a *Account) bool {
 	return !c.Contradicted() && slices.ContainsFunc(c.claims, func(o *Claim) bool {
 		return o.Account != a && o.Account.Sound(now)

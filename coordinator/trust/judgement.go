@@ -11,7 +11,7 @@ import "slices"
 type Judgement struct {
 	HasReferee   bool
 	Audits       *Auditing
-	lastQuestion uint64
+	lastQuestion uint64 // number of the last question to the referee
 }
 
 // Ruling is what becomes of a block after something was learnt about it.
@@ -28,7 +28,7 @@ const (
 	Inquire                 // somebody is to confirm the copy that is here
 )
 
-// Rule decides what becomes of a block.
+// Rule decides what becomes of a block. It changes nothing.
 func (j *Judgement) Rule(c *Case) Ruling {
 	switch {
 	case c.phase != Open && c.phase != Held && c.phase != Merged:
@@ -67,7 +67,7 @@ func (j *Judgement) Refer(c *Case) uint64 {
 
 // Convict compares what workers said of a block with what is known, as the judge says: a worker, or the referee if it
 // is empty. It returns those that said otherwise, and whether the judge is believed: if it is a worker, a second one
-// must agree with it, or nobody knows which bits are right.
+// must agree with it, or nobody knows which bits are right. A worker of which several claims agree counts once.
 func (c *Case) Convict(judge string, known *Claim) (liars []*Account, believed bool) {
 	liars, agreed := c.compare(known)
 	if judge == "" {
@@ -77,12 +77,14 @@ func (c *Case) Convict(judge string, known *Claim) (liars []*Account, believed b
 }
 
 // Try compares what workers said of a block with what is known for certain, and returns those that said otherwise.
+// All who agree count as Examined, as they would by the referee.
 func (c *Case) Try(known *Claim) (liars []*Account) {
 	liars, agreed := c.compare(known)
 	examine(agreed)
 	return liars
 }
 
+// examine notes that these workers were right where it is known for certain.
 func examine(list []*Account) {
 	for _, a := range list {
 		a.Examined = true

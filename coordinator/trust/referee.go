@@ -22,7 +22,7 @@ type Referee struct {
 	compute Compute
 	ctx     context.Context // of the questions
 	cancel  context.CancelFunc
-	queue   []pending
+	queue   []pending // oldest first
 	theta   []float32 // of the last question; it belongs to the referee
 	busy    bool      // a question is being computed, or its answer waits in done
 	done    chan Verdict
@@ -72,8 +72,9 @@ func NewReferee(compute Compute) *Referee {
 // Done is where verdicts come. Each that was received is followed by a call of Next.
 func (r *Referee) Done() <-chan Verdict { return r.done }
 
-// Ask queues a question. It keeps one copy of the parameters for all questions about the same ones.
+// Ask queues a question. It keeps one copy of the parameters for all questions about the same ones. It does not wait.
 func (r *Referee) Ask(q Question, step uint64, theta []float32) {
+	// The caller changes theta with the next step; a copy that a question holds is never written.
 	if !slices.Equal(r.theta, theta) {
 		r.theta = slices.Clone(theta)
 	}
@@ -87,7 +88,8 @@ func (r *Referee) Next() {
 	r.begin()
 }
 
-// Drop forgets the questions that were not begun.
+// Drop forgets the questions that were not begun. The answer of one that was begun comes nevertheless, under a number
+// that nobody waits for.
 func (r *Referee) Drop() { r.queue = nil }
 
 // begin begins with the next question, if there is one and nothing is under way.

@@ -19,6 +19,7 @@ const (
 // Standing is what the blocks that a member was given say about it.
 //
 // Invariant: one that has delivered is never untried or idle again.
+// Times are since the run began.
 type Standing struct {
 	proven     bool          // it has delivered
 	misses     int           // blocks that it let wait, since it was last forgiven
@@ -50,7 +51,8 @@ func (s *Standing) Delivers() {
 }
 
 // Miss notes that a member did not deliver in time, and what that has cost. The first time of a proven member may be
-// chance.
+// chance. cost is the time that the block waited; rest is the unit of the rest, which doubles with each further miss,
+// up to 2⁸ times.
 func (s *Standing) Miss(now, cost, rest time.Duration) {
 	borne := 0
 	if s.proven {
@@ -78,7 +80,8 @@ type Exclusion struct {
 	times int
 }
 
-// Extend leaves a worker out, after a step. What was long ago is forgotten.
+// Extend leaves a worker out, after a step. What was long ago is forgotten. Each further time is twice as long: from
+// 4 steps to 4·2⁸ = 1024.
 func (a *Exclusion) Extend(step uint64) {
 	if step >= a.until+firstExclusion<<maxExclusions {
 		a.times = 0

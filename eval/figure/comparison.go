@@ -13,13 +13,15 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Comparison is a figure of several models, each trained with several seeds, beside published figures.
+// Comparison is a figure of several models, each trained with several seeds, beside published figures: one panel
+// beside the other, with one key for all.
 type Comparison struct {
 	Name   string // of the files
 	Panels []ComparisonPanel
 }
 
-// ComparisonPanel is one panel of a Comparison.
+// ComparisonPanel is one panel of a Comparison. Values are those of the data on both axes, in logarithms or not;
+// on an axis of logarithms only what is positive is drawn.
 type ComparisonPanel struct {
 	Name, Title string // Name: of its CSV file
 	X, Y        string // labels of the axes, with units
@@ -37,7 +39,8 @@ type ComparisonLine struct {
 	PaperY    []float64
 }
 
-// mean, low and high are over the seeds, at each x.
+// spread returns mean, lowest and highest value over the seeds, at each x. A seed that misses a value does not
+// count there, and an x that all miss is left out.
 func (l ComparisonLine) spread() (mean, low, high []point) {
 	for i, x := range l.X {
 		sum, n, lo, hi := 0.0, 0.0, math.Inf(1), math.Inf(-1)
@@ -53,6 +56,7 @@ func (l ComparisonLine) spread() (mean, low, high []point) {
 	return mean, low, high
 }
 
+// published are the published values as points.
 func (l ComparisonLine) published() []point {
 	var data []point
 	for i, x := range l.PaperX {
@@ -61,10 +65,12 @@ func (l ComparisonLine) published() []point {
 	return data
 }
 
-// Figure draws the comparison. The same name has the same colour in every panel.
+// Figure draws the comparison. The same name has the same colour in every panel. A panel is 3.9 inches wide, and
+// the key needs as much room as half of one. Every panel has a CSV file.
 func (c Comparison) Figure() Figure {
 	var names []string // of lines that are no reference, for their colours
 	var samples []sample
+	// Whether any panel has published values, which the key then explains.
 	printed := false
 	for _, p := range c.Panels {
 		for _, l := range p.Lines {
@@ -98,6 +104,7 @@ func (c Comparison) Figure() Figure {
 	return f
 }
 
+// draw lays the panels out in a row, with the key at the right of the last.
 func (c Comparison) draw(canvas draw.Canvas, panels []*plot.Plot, samples []sample) {
 	whiten(canvas)
 	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 132, PadX: 34}
@@ -112,12 +119,13 @@ func (c Comparison) draw(canvas draw.Canvas, panels []*plot.Plot, samples []samp
 	}
 }
 
-// paperSign is the sign of published figures.
+// paperSign is the sign of published figures, a ring.
 func paperSign(c color.Color) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.RingGlyph{}}
 }
 
-// plot makes the panel, and the samples of its references.
+// plot makes the panel, and the samples of its references. A line of fewer than eight points has dots at them; a
+// band needs two seeds.
 func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot, []sample) {
 	var references []sample
 	var plotters []plot.Plotter
@@ -134,6 +142,7 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 				plotters = append(plotters, band{p.scaled(low), p.scaled(high), translucent(c, 0.25)})
 			}
 			plotters = append(plotters, markers{p.scaled(l.published()), paperSign(c)})
+			// A line of few points has them marked: between them nothing was measured.
 			if len(mean) < 8 {
 				plotters = append(plotters, markers{p.scaled(mean), draw.GlyphStyle{
 					Color: c, Radius: 2,
@@ -156,7 +165,8 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 	return drawn, references
 }
 
-// scaled maps data to the axes, of which some have logarithms.
+// scaled maps data to the axes, of which some have logarithms. What has no logarithm becomes NaN or an infinity,
+// which is not drawn.
 func (p ComparisonPanel) scaled(data []point) []point {
 	mapped := make([]point, len(data))
 	for i, d := range data {
@@ -171,8 +181,9 @@ func (p ComparisonPanel) scaled(data []point) []point {
 	return mapped
 }
 
-// axes hold all data, with a margin.
+// axes hold all data, with a margin; from 0 to 1 if there are none.
 func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
+	// Axes are in logarithms where the panel is; references and published values count, too.
 	x, y = axis{p.X, math.Inf(1), math.Inf(-1), 6}, axis{p.Y, math.Inf(1), math.Inf(-1), 6}
 	for _, data := range all {
 		for _, d := range p.scaled(data) {
@@ -191,7 +202,8 @@ func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
 	return x, y
 }
 
-// table holds the numbers of the panel.
+// table holds the numbers of the panel, in the units of the data: a row for each point of a line and for each
+// published value, which has no range.
 func (p ComparisonPanel) table() eval.Table {
 	t := eval.Table{Corner: "line", Columns: []string{"x", "mean", "low", "high"}}
 	for _, l := range p.Lines {

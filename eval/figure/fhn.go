@@ -30,6 +30,8 @@ func FHN(report eval.FHNReport, picture eval.FHNPicture) Figure {
 	}
 }
 
+// drawFHN draws two rows: v of the fan beside R², w of the fan beside the portrait. The keys of a and c stand
+// above their panels, that of b right of it.
 func drawFHN(c draw.Canvas, report eval.FHNReport, picture eval.FHNPicture) {
 	c.FillPolygon(color.White, []vg.Point{
 		c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y},
@@ -61,6 +63,7 @@ func drawFHN(c draw.Canvas, report eval.FHNReport, picture eval.FHNPicture) {
 	}
 }
 
+// fanKey explains the bands and lines of the fan.
 func fanKey() []sample {
 	return []sample{
 		{text: "truth", line: line(ink, 1.2)},
@@ -70,7 +73,9 @@ func fanKey() []sample {
 	}
 }
 
-// fanPanel draws dimension i of the fan.
+// fanPanel draws dimension i of the fan, 0 for v and 1 for w, over time steps: bands between the outer and the
+// inner quantiles of FHNFan.Levels, the median, and the truth. A dotted line stands at the last step that was
+// seen.
 func fanPanel(f eval.FHNFan, i int) *plot.Plot {
 	var truth []point
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -79,6 +84,7 @@ func fanPanel(f eval.FHNFan, i int) *plot.Plot {
 		lo, hi = min(lo, x[i]), max(hi, x[i])
 	}
 	quantiles := make([][]point, len(f.Quantiles))
+	// All quantiles begin at the last value that was seen.
 	origin := truth[f.Start-f.First]
 	for q, path := range f.Quantiles {
 		quantiles[q] = append(quantiles[q], origin)
@@ -113,6 +119,7 @@ func fanPanel(f eval.FHNFan, i int) *plot.Plot {
 
 // r2Panel draws 1 − R², the share of the variance that is not explained, over the horizon: on a logarithmic axis the
 // good models can be told apart beside the simple rules. It returns the samples of what is within the axes, too.
+// The horizon runs from 0, where nothing is, to the report's.
 func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 	a := r.AtStart
 	type entry struct {
@@ -128,6 +135,7 @@ func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 	add("model, stimulus unknown", line(blue, 1.9), a.Unknown.Mean)
 	add("linear least squares", line(grey, 1, 1.2, 1.6), a.Linear)
 	add("persistence", line(pale, 1.2), a.Persistence)
+	// A published model and the same one computed here share a colour.
 	colors := map[string]color.NRGBA{"ours": vermilion, "TrSLDS": green, "rSLDS": orange}
 	for _, computed := range eval.FHNComputedMeans(r.Options.Horizon) {
 		add("Switchyard: "+computed.Name, line(colors[computed.Name], 1.3, 6, 1.5), computed.R2)
@@ -144,6 +152,8 @@ func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 		}
 		all = append(all, entry{sample{text: "paper: " + published.Name, glyph: signs[i]}, unexplained(at)})
 	}
+	// The range follows the model and the linear rule; what lies outside, as persistence may, is clipped and has
+	// no key.
 	lo, hi := unexplainedRange(a.Unknown.Mean, a.Linear)
 	p := newPlot(axis{"horizon k (steps)", 0, float64(r.Options.Horizon), 6}, axis{"1 − R²", lo, hi, 6})
 	p.Y.Tick.Marker = decades{}
@@ -162,7 +172,8 @@ func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 	return p, shown
 }
 
-// unexplained maps R² to the decimal logarithm of 1 − R²; a perfect prediction has none.
+// unexplained maps R² to the decimal logarithm of 1 − R²; a perfect prediction has none and becomes −∞, which is
+// not drawn.
 func unexplained(r2 []point) []point {
 	mapped := make([]point, len(r2))
 	for i, at := range r2 {
@@ -183,6 +194,7 @@ func unexplainedRange(model, rule []float64) (lo, hi float64) {
 	return max(lo, -5), min(hi, 1) + 0.05
 }
 
+// horizonPoints are R²_k at x = k, k = 1, 2, …
 func horizonPoints(r2 []float64) []point {
 	var data []point
 	for i, v := range r2 {
@@ -191,7 +203,9 @@ func horizonPoints(r2 []float64) []point {
 	return data
 }
 
-// portraitPanel returns the plot and the samples of the switches that matter.
+// portraitPanel returns the plot and the samples of the switches that matter. It draws, over v and w, the field of
+// the true system without stimulus, both nullclines, and the observed points coloured by the switch on the step
+// into them. Points outside the panel are left out.
 func portraitPanel(data eval.FHNPortrait) (*plot.Plot, []sample) {
 	p := newPlot(axis{"v  (membrane potential)", -3, 3, 6}, axis{"w  (recovery)", -1.5, 2.5, 5})
 	colors, switches := switchColors(data.Weights)
@@ -202,6 +216,7 @@ func portraitPanel(data eval.FHNPortrait) (*plot.Plot, []sample) {
 			d.colors = append(d.colors, colors[i])
 		}
 	}
+	// The nullclines, at steps+1 places across the panel.
 	var still [2][]point // where dv/dt = 0, where dw/dt = 0
 	const steps = 240
 	for i := range steps + 1 {
@@ -280,7 +295,8 @@ func switchColors(weights [][]float64) ([]color.Color, []sample) {
 	return colors, samples
 }
 
-// mix returns the average of colours with the given weights, in linear light; grey for no weight.
+// mix returns the average of colours with the given weights, in linear light; grey for no weight, or if one is
+// NaN.
 func mix(colors []color.NRGBA, weights []float64) color.Color {
 	var sum, r, g, b float64
 	for i, w := range weights {
@@ -298,6 +314,8 @@ func mix(colors []color.NRGBA, weights []float64) color.Color {
 	return color.NRGBA{displayed(r / sum), displayed(g / sum), displayed(b / sum), 255}
 }
 
+// linearLight is the amount of light of a channel from 0 to 255, between 0 and 1, with a gamma of 2.2; displayed
+// is its inverse.
 func linearLight(v uint8) float64 { return math.Pow(float64(v)/255, 2.2) }
 
 func displayed(v float64) uint8 { return uint8(math.Round(255 * math.Pow(v, 1/2.2))) }

@@ -20,9 +20,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
-// Figure is a page that can be written to files.
+// Figure is a page that can be written to files. Figures are made by the functions of this package. One keeps the
+// data that it draws, which must not change until it is written; it may be written more than once.
 type Figure struct {
-	Name          string // of the files, without extension
+	Name string // of the files, without extension
+	// Size of the page, and what draws all of it. The same function draws pixels and vectors.
 	width, height vg.Length
 	draw          func(draw.Canvas)
 	tables        []namedTable
@@ -34,10 +36,12 @@ type namedTable struct {
 	table eval.Table
 }
 
+// dotsPerInch is the resolution of a PNG: an inch of the page has so many pixels.
 const dotsPerInch = 160
 
-// Write writes Name.png, Name.svg and one Name_PANEL.csv per panel into the existing folder dir,
-// and returns their paths in this order.
+// Write writes Name.png, Name.svg and one Name_PANEL.csv per panel into the existing folder dir, and returns their
+// paths in this order. Each file is replaced as a whole. On an error there are no paths, though some files may be
+// written.
 func (f Figure) Write(dir string) ([]string, error) {
 	var paths []string
 	write := func(name string, data []byte) error {
@@ -48,6 +52,7 @@ func (f Figure) Write(dir string) ([]string, error) {
 		paths = append(paths, path)
 		return nil
 	}
+	// The picture is rendered before a file is opened, so that a failure leaves no half of one.
 	image, err := f.PNG()
 	if err == nil {
 		err = write(f.Name+".png", image)
@@ -73,7 +78,7 @@ func (f Figure) Write(dir string) ([]string, error) {
 	return paths, nil
 }
 
-// Files are the names of the files of Write.
+// Files are the names of the files of Write. A caller can say what will be written before it is.
 func (f Figure) Files() []string {
 	list := []string{f.Name + ".png", f.Name + ".svg"}
 	for _, t := range f.tables {
@@ -82,7 +87,7 @@ func (f Figure) Files() []string {
 	return list
 }
 
-// PNG renders the figure as pixels.
+// PNG renders the figure as pixels. An error is that of the encoder.
 func (f Figure) PNG() ([]byte, error) {
 	c := vgimg.NewWith(vgimg.UseWH(f.width, f.height), vgimg.UseDPI(dotsPerInch))
 	f.draw(draw.New(c))

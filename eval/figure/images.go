@@ -14,11 +14,12 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// maxFrames is how many images of an episode fit on a page.
+// maxFrames is how many images of an episode fit on a page, side by side.
 const maxFrames = 20
 
 // Images lays out the images of the given episodes as strips, time going to the right; long episodes are thinned out
-// evenly. Missing pixels are vermilion. The tables hold the mean of each image.
+// evenly. Missing pixels are vermilion. The tables hold the mean of each image. Episodes are places in d.Episodes,
+// a strip each. d must hold images.
 func Images(name string, d *files.Dataset, episodes []int) Figure {
 	longest := 0
 	f := Figure{Name: name}
@@ -26,6 +27,7 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 		longest = max(longest, min(d.Episodes[i].T, maxFrames))
 		f.tables = append(f.tables, namedTable{fmt.Sprintf("episode%d", i), brightness(d, &d.Episodes[i])})
 	}
+	// In points: around the page, between images, and for the words above a strip.
 	const margin, gap, above = 10, 3, 16
 	side := vg.Length(34)
 	tall := side * vg.Length(d.Image[0]) / vg.Length(d.Image[1])
@@ -36,6 +38,7 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 		for row, i := range episodes {
 			e := &d.Episodes[i]
 			top := c.Max.Y - margin - vg.Length(row)*(tall+above+10)
+			// So many steps lie from one image to the next, so that at most maxFrames are drawn.
 			every := (e.T + maxFrames - 1) / maxFrames
 			words := fmt.Sprintf("episode %d", i)
 			if every > 1 {
@@ -62,7 +65,7 @@ func frame(d *files.Dataset, e *files.Episode, t int) image.Image {
 	})
 }
 
-// enlarged fills a picture with cells of scale × scale pixels.
+// enlarged fills a picture with cells of scale × scale pixels. It returns m.
 func enlarged(m stddraw.Image, scale int, cell func(x, y int) color.Color) image.Image {
 	size := m.Bounds().Size()
 	for y := range size.Y {
@@ -73,13 +76,14 @@ func enlarged(m stddraw.Image, scale int, cell func(x, y int) color.Color) image
 	return m
 }
 
-// strokeBorder draws the outline of a rectangle.
+// strokeBorder draws the outline of a rectangle of the page.
 func strokeBorder(c draw.Canvas, style draw.LineStyle, at vg.Rectangle) {
 	left, right := vg.Point{X: at.Min.X, Y: at.Max.Y}, vg.Point{X: at.Max.X, Y: at.Min.Y}
 	c.StrokeLines(style, []vg.Point{at.Min, right, at.Max, left, at.Min})
 }
 
-// pixel is grey for one channel, red, green and blue for three or more, red and green for two.
+// pixel is grey for one channel, red, green and blue for three or more, red and green for two. i is the place of
+// its first channel in the observations, whose values are from 0 to 1.
 func pixel(e *files.Episode, i, channels int) color.Color {
 	if e.Mask != nil && e.Mask[i] == 0 {
 		return vermilion
@@ -96,6 +100,7 @@ func pixel(e *files.Episode, i, channels int) color.Color {
 	return color.RGBA{level(0), level(1), level(2), 255}
 }
 
+// brightness is the mean over all values of each image, by step.
 func brightness(d *files.Dataset, e *files.Episode) eval.Table {
 	t := eval.Table{Corner: "step", Columns: []string{"mean pixel"}}
 	n := d.Spec.Observation

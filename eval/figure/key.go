@@ -7,7 +7,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A sample explains one sign of a panel: a line, a filled patch or a glyph, and its meaning.
+// A sample explains one sign of a panel: a line, a filled patch or a glyph, and its meaning. Line, patch and glyph
+// may be there together.
 type sample struct {
 	text  string
 	line  draw.LineStyle  // drawn if it has a width
@@ -16,6 +17,7 @@ type sample struct {
 }
 
 const (
+	// Width of a line or patch, space before the text, and distance of two rows, in points.
 	sampleWidth = vg.Length(14)
 	sampleGap   = vg.Length(3.5)
 	rowHeight   = vg.Length(11)
@@ -26,6 +28,7 @@ func (s sample) width() vg.Length {
 	return s.signWidth() + sampleGap + textStyle(textSize, ink).Width(s.text) + 9
 }
 
+// signWidth is the width of the sign alone: a glyph without line or patch takes less.
 func (s sample) signWidth() vg.Length {
 	if s.line.Width == 0 && s.fill == nil {
 		return 2 * s.glyph.Radius
@@ -33,7 +36,7 @@ func (s sample) signWidth() vg.Length {
 	return sampleWidth
 }
 
-// draw puts the sample with its left end at the baseline position at.
+// draw puts the sample with its left end at the baseline position at. The sign is centred on the text.
 func (s sample) draw(c draw.Canvas, at vg.Point) {
 	w, middle := s.signWidth(), at.Y+textSize*0.34
 	if s.fill != nil {
@@ -53,7 +56,7 @@ func (s sample) draw(c draw.Canvas, at vg.Point) {
 	c.FillText(textStyle(textSize, ink), vg.Point{X: at.X + w + sampleGap, Y: at.Y}, s.text)
 }
 
-// drawRow puts samples in a row that ends at the right edge x.
+// drawRow puts samples in a row that ends at the right edge x. y is the baseline of the text.
 func drawRow(c draw.Canvas, samples []sample, x, y vg.Length) {
 	for i := len(samples) - 1; i >= 0; i-- {
 		x -= samples[i].width()

@@ -15,7 +15,8 @@ import (
 )
 
 // Latent draws, for each rate, the two dimensions of the latent state that follow it most, coloured by it, and the mean
-// weight of each base system over the coordinates that it may depend on.
+// weight of each base system over the coordinates that it may depend on. There are at most six planes. The curves
+// are one panel each, over the limited coordinates and the angle.
 func Latent(r eval.LatentReport) Figure {
 	var panels []*plot.Plot
 	var titles []string
@@ -27,6 +28,7 @@ func Latent(r eval.LatentReport) Figure {
 		panels = append(panels, activationPanel(c, r.M))
 		titles = append(titles, "switch over "+strings.TrimSuffix(c.Over, unitOf(c.Over)))
 	}
+	// Up to four panels stand in two columns, more in three.
 	columns := 2
 	if len(panels) > 4 {
 		columns = 3
@@ -41,7 +43,9 @@ func Latent(r eval.LatentReport) Figure {
 	}
 }
 
-// planePanel colours points by a rate, the scale reaching its 98 % on either side.
+// planePanel colours points by a rate, the scale reaching its 98 % on either side. Axes hold all points; colours
+// are symmetric about a rate of 0, to 2.33 root mean squares, which of a normal distribution leave out 1 % on
+// either side.
 func planePanel(p eval.LatentPlane) *plot.Plot {
 	lo, hi := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
 	square := 0.0
@@ -61,6 +65,8 @@ func planePanel(p eval.LatentPlane) *plot.Plot {
 	}
 	plane := newPlot(bounds[0], bounds[1])
 	d := dots{radius: 1.4}
+	// The middle of the colours is a rate of zero; the small number keeps a rate that is always zero from dividing
+	// by zero.
 	scale := 2.33*math.Sqrt(square) + 1e-12
 	for _, at := range p.Points {
 		d.data = append(d.data, point{at[0], at[1]})
@@ -70,7 +76,7 @@ func planePanel(p eval.LatentPlane) *plot.Plot {
 	return plane
 }
 
-// activationPanel draws a line for each system.
+// activationPanel draws a line for each system. A weight stands at the middle of its bin, and the axis begins at 0.
 func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
 	lines := make([][]point, m)
 	highest := 0.0

@@ -8,7 +8,8 @@ import (
 )
 
 // decades marks an axis of decimal logarithms with 1, 2 and 5 times the powers of ten; where these are many, with
-// powers alone, and where they are fewer than two, with round numbers.
+// powers alone, and where they are fewer than two, with round numbers. The axis runs over log₁₀ of the values;
+// labels are the values.
 type decades struct{}
 
 var _ plot.Ticker = decades{}
@@ -32,6 +33,7 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 	if len(marks) > 1 {
 		return marks
 	}
+	// Fewer than two marks fit: round numbers, placed by their logarithms.
 	marks = ticks(5).Ticks(math.Pow(10, lo), math.Pow(10, hi))
 	for i := range marks {
 		marks[i].Value = math.Log10(marks[i].Value)
@@ -39,7 +41,7 @@ func (decades) Ticks(lo, hi float64) []plot.Tick {
 	return marks
 }
 
-// decade writes m times a power of ten, in full or not.
+// decade writes m times a power of ten, in full or not. It is 0.002, or 2e−3 where the axis leaves 10⁻⁵ to 10⁵.
 func decade(m float64, exponent int, long bool) string {
 	if long {
 		return strconv.FormatFloat(m, 'f', 0, 64) + power(exponent)
@@ -56,7 +58,8 @@ func logarithms(data []point) []point {
 	return mapped
 }
 
-// logRange is the range of an axis of logarithms that holds all values, no lower than floor.
+// logRange is the range of an axis of logarithms that holds all values, no lower than floor. The result is in
+// logarithms, with a margin; −1 to 1 if no value has a logarithm.
 func logRange(floor float64, curves ...[]point) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, c := range curves {

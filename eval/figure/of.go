@@ -6,7 +6,7 @@ import (
 )
 
 // Of lays out what a protocol found; false if there is nothing to draw. env gives the walls of maps and tracks; it may
-// be nil.
+// be nil. Every type that eval.Findings.Picture may have is here.
 func Of(found eval.Findings, env envs.Env) (Figure, bool) {
 	switch r := found.Picture.(type) {
 	case eval.FHNDrawing:

@@ -13,8 +13,11 @@ import (
 )
 
 // Pixels draws test episodes as strips of images, time going to the right: what happened, the probabilities that the
-// model gives, those along one rollout, and what smoothing gives where the family smooths.
+// model gives, those along one rollout, and what smoothing gives where the family smooths. An episode is a block
+// of strips, a strip a row of PixelHorizon images behind the last one that was seen. r.Image is height, width and
+// channels.
 func Pixels(r eval.PixelReport) Figure {
+	// In points: around the page, between images, above a block, and for the names of strips.
 	const margin, gap, above, names = 10, 3, 16, 62
 	const side = vg.Length(36)
 	type strip struct {
@@ -71,7 +74,7 @@ func Pixels(r eval.PixelReport) Figure {
 }
 
 // grayImage is an image of one channel, the first of several, with every pixel enlarged: what shows the picture may
-// smooth it.
+// smooth it. Values are clipped to [0, 1].
 func grayImage(pixels []float32, size [3]int) image.Image {
 	const scale = 4
 	h, w, channels := size[0], size[1], size[2]

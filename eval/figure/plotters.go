@@ -10,9 +10,10 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// A point is a place in data coordinates.
+// A point is a place in data coordinates: the units of the axes, or logarithms on an axis of decades.
 type point struct{ x, y float64 }
 
+// points maps data to places on the page by the axes of the plot; what is not finite is left out.
 func points(c draw.Canvas, p *plot.Plot, data []point) []vg.Point {
 	x, y := p.Transforms(&c)
 	var at []vg.Point
@@ -24,7 +25,8 @@ func points(c draw.Canvas, p *plot.Plot, data []point) []vg.Point {
 	return at
 }
 
-// curve is a line through points, clipped to the axes. Points that are not finite are left out.
+// curve is a line through points, clipped to the axes. Points that are not finite are left out. A gap in the data
+// needs a curve for each side of it.
 type curve struct {
 	data  []point
 	style draw.LineStyle
@@ -35,7 +37,8 @@ func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLines(l.style, c.ClipLinesXY(points(c, p, l.data))...)
 }
 
-// band fills the area between two lines over the same x.
+// band fills the area between two lines over the same x. The outline runs along the lower edge and back along the
+// upper one; an edge may miss points of the other.
 type band struct {
 	lower, upper []point
 	fill         color.Color
@@ -64,7 +67,7 @@ func (m markers) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// dots are filled circles, each of a colour of its own.
+// dots are filled circles, each of a colour of its own. A point outside the axes has none. colors is as long as data.
 type dots struct {
 	data   []point
 	colors []color.Color
@@ -83,7 +86,8 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // arrows is a vector field on a regular lattice over the axes. Lengths grow with the square root
-// of the speed on the page, so that slow places keep a direction that can be seen.
+// of the speed on the page, so that slow places keep a direction that can be seen. field returns the speed in data
+// coordinates at a place in them; columns and rows count the arrows.
 type arrows struct {
 	field   func(at point) (dx, dy float64)
 	columns int
@@ -94,6 +98,7 @@ type arrows struct {
 // Plot implements plot.Plotter.
 func (a arrows) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
+	// Points of the page per unit of each axis: directions must be those that the eye sees.
 	scaleX := float64(c.Max.X-c.Min.X) / (p.X.Max - p.X.Min)
 	scaleY := float64(c.Max.Y-c.Min.Y) / (p.Y.Max - p.Y.Min)
 	type arrow struct {
@@ -114,6 +119,7 @@ func (a arrows) Plot(c draw.Canvas, p *plot.Plot) {
 			all = append(all, arrow{vg.Point{X: x(at.x), Y: y(at.y)}, dx, dy})
 		}
 	}
+	// The fastest arrow just fits between two columns.
 	longest := 0.85 * float64(c.Max.X-c.Min.X) / float64(a.columns)
 	for _, v := range all {
 		if speed := math.Hypot(v.dx, v.dy); speed > 0 {
@@ -138,7 +144,7 @@ func drawArrow(c draw.Canvas, style draw.LineStyle, at vg.Point, dx, dy float64)
 	c.StrokeLines(style, []vg.Point{tail, tip}, []vg.Point{side(1), tip, side(-1)})
 }
 
-// note writes text beside a point in data coordinates.
+// note writes text beside a point in data coordinates. dx and dy are in points, to the right and up.
 type note struct {
 	at     point
 	text   string

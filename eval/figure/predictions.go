@@ -23,7 +23,8 @@ func Predictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 	return timePredictions(r)
 }
 
-// planePredictions draws each body's true path, the mean of the rollouts and some of them.
+// planePredictions draws each body's true path, the mean of the rollouts and some of them. A panel is an episode
+// in the square [−1, 1]², with the walls in grey; bodies have a colour each.
 func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 	var panels []*plot.Plot
 	var titles []string
@@ -35,6 +36,7 @@ func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 		p.Add(area{box(-1, -1, 1, 1), nil, line(grey, 2)})
 		for b, c := range categories(len(r.Bodies)) {
 			at := func(x []float64) point { return point{x[r.Bodies[b][0]], x[r.Bodies[b][1]]} }
+			// Predictions begin where the body was seen last.
 			last := at(s.Truth[r.Task.Prefix-1])
 			for _, path := range s.Paths[:min(shownPaths, len(s.Paths))] {
 				single := []point{last}
@@ -69,15 +71,18 @@ func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 	}
 }
 
-// timePredictions draws up to eight channels over time, a column for each episode.
+// timePredictions draws up to eight channels over time, a column for each episode. Up to three episodes are shown;
+// a channel has the same range in all of them, which is that of the truth.
 func timePredictions(r eval.TrajectoryReport) Figure {
 	channels := min(len(r.Shown[0].Truth[0]), maxObservations)
 	shown := r.Shown[:min(3, len(r.Shown))]
+	// Time is in the unit of DT, or counted in steps where that is unknown.
 	unit, label := r.DT, "time"
 	if unit == 0 {
 		unit, label = 1, "step"
 	}
 	var plots [][]*plot.Plot
+	// One range for all episodes of a channel, so that they compare.
 	for i := range channels {
 		lo, hi := math.Inf(1), math.Inf(-1)
 		for _, s := range shown {
@@ -91,6 +96,7 @@ func timePredictions(r eval.TrajectoryReport) Figure {
 			x := axis{label, 0, unit * float64(len(s.Truth)-1), 6}
 			y := axis{fmt.Sprintf("x%d", i+1), lo - margin, hi + margin, 4}
 			p := predictionPanel(s, r.Task.Prefix, i, unit, x, y)
+			// Time is written below the last row alone, and names of channels beside the first column.
 			if i < channels-1 {
 				p.X.Label.Text, p.X.Tick.Marker = "", unlabelled{p.X.Tick.Marker}
 			}
@@ -109,6 +115,8 @@ func timePredictions(r eval.TrajectoryReport) Figure {
 	}
 }
 
+// predictionPanel draws one channel of an episode over time, in multiples of unit: the truth, the mean and the
+// band of 5 to 95 % of the rollouts, which begin at the last value seen.
 func predictionPanel(s eval.Trajectory, prefix, channel int, unit float64, x, y axis) *plot.Plot {
 	p := newPlot(x, y)
 	var truth []point
@@ -131,6 +139,7 @@ func predictionPanel(s eval.Trajectory, prefix, channel int, unit float64, x, y 
 	return p
 }
 
+// drawPredictions draws channels in rows and episodes in columns, with a caption below.
 func drawPredictions(c draw.Canvas, plots [][]*plot.Plot, shown []eval.Trajectory, r eval.TrajectoryReport) {
 	whiten(c)
 	words := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 "+

@@ -13,6 +13,7 @@ import (
 
 // Recorded draws the held-out test of a model of recordings: one forecast as a fan beside the truth, with the regimes
 // along the series; below it the error against the horizon beside the baselines, and how much the intervals hold.
+// Observations that are images have the lower panels alone.
 func Recorded(r eval.RecordedReport) Figure {
 	panels := 2.6 * vg.Inch
 	f := Figure{Name: "recordings", width: 7.2 * vg.Inch, height: panels, tables: []namedTable{{"errors", r.CurveTable()}}}
@@ -24,6 +25,7 @@ func Recorded(r eval.RecordedReport) Figure {
 	f.tables = append(f.tables, fan.tables...)
 	f.height += fan.height
 	f.draw = func(c draw.Canvas) {
+		// The fan has the upper part of the page, the scores have the lower one.
 		fan.draw(draw.Crop(c, 0, 0, panels, 0))
 		drawScores(draw.Crop(c, 0, 0, 0, -(c.Max.Y-c.Min.Y-panels)), r)
 	}
@@ -57,7 +59,7 @@ func fanOf(r eval.RecordedReport) Timelines {
 	}
 }
 
-// baselineStyles are those of the predictors after the model, in their order.
+// baselineStyle is the line of a predictor beside the model, by its name.
 func baselineStyle(name string) draw.LineStyle {
 	switch name {
 	case "persistence":
@@ -70,6 +72,9 @@ func baselineStyle(name string) draw.LineStyle {
 	return line(vermilion, 1.1)
 }
 
+// drawScores draws the squared error of the model, with a band of two standard errors, and of the baselines over
+// the horizon on an axis of logarithms; beside it the coverage of each of eval.Levels in per cent, with a dashed
+// line where it should be.
 func drawScores(c draw.Canvas, r eval.RecordedReport) {
 	var curves [][]point
 	samples := []sample{{text: "model", line: line(blue, 1.9), fill: translucent(blue, 0.25)}}
@@ -82,6 +87,7 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 		curves = append(curves, squares)
 		samples = append(samples, sample{text: s.Name, line: baselineStyle(s.Name)})
 	}
+	// The axis holds the curves; the band may be clipped.
 	lo, hi := logRange(1e-9, append([][]point{data}, curves...)...)
 	p := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6}, axis{"squared error (sd²)", lo, hi, 6})
 	p.Y.Tick.Marker = decades{}
@@ -90,6 +96,7 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 		p.Add(curve{logarithms(curves[i]), baselineStyle(s.Name)})
 	}
 	p.Add(curve{logarithms(data), line(blue, 1.9)})
+	// A curve through a single point shows nothing.
 	if r.Horizon == 1 {
 		p.Add(markers{logarithms(data), draw.GlyphStyle{Color: blue, Radius: 2.5, Shape: draw.CircleGlyph{}}})
 	}

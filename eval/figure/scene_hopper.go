@@ -25,15 +25,18 @@ const (
 // hopperRanges are the ranges of thigh, leg and foot, which states scale to [−1, 1].
 var hopperRanges = [3][2]float64{{-150 * math.Pi / 180, 0}, {-150 * math.Pi / 180, 0}, {-math.Pi / 4, math.Pi / 4}}
 
-// A hopperPose holds the joints of the robot.
+// A hopperPose holds the joints of the robot, in m, x forward and y up, seen from the side.
 type hopperPose struct{ head, hip, knee, ankle, heel, toe point }
 
-// poseOfHopper returns the pose of a state with the torso at (x, z).
+// poseOfHopper returns the pose of a state with the torso at (x, z). s has the 15 columns of a state, see package
+// hopper; x and z are in m, and the chain of joints is followed from the torso down.
 func poseOfHopper(s []float32, x, z float64) hopperPose {
+	// Column 7 is the pitch, column 2 the cosine of the angle between heading and target.
 	angle := float64(s[7])
 	if s[2] < 0 { // turned around
 		angle = math.Pi - angle
 	}
+	// A place at dx along the body and dz up in its frame, turned by the pitch.
 	from := func(at point, dx, dz float64) point {
 		sin, cos := math.Sincos(angle)
 		return point{at.x + dx*cos + dz*sin, at.y - dx*sin + dz*cos}
@@ -76,6 +79,7 @@ func Hopper(name string, d *files.Dataset, episodes []int) Figure {
 		for t := range e.T {
 			s := e.States[states*t : states*(t+1)]
 			if t > 0 {
+				// Column 3 is 0.3 of the forward velocity, whose sign column 2 turns back.
 				x += d.Spec.DT * float64(s[3]) * float64(s[2]) / 0.3
 			}
 			z := start + float64(s[0])
@@ -91,7 +95,7 @@ func Hopper(name string, d *files.Dataset, episodes []int) Figure {
 	})
 }
 
-// add draws the pose, moved along x.
+// add draws the pose, moved by dx along x, the foot in black where it pressed on the ground.
 func (h hopperPose) add(p *plot.Plot, dx float64, pressed bool) {
 	moved := func(at point) point { return point{at.x + dx, at.y} }
 	for _, part := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// A scene draws the system itself in one episode, and lists the numbers that it shows.
+// A scene draws the system itself in one episode, and lists the numbers that it shows, a row for each step.
 type scene func(e *files.Episode) (*plot.Plot, eval.Table)
 
 // layout says how scenes share a page.
@@ -24,7 +24,8 @@ type layout struct {
 	caption       string
 }
 
-// sceneFigure draws a scene of each of the given episodes.
+// sceneFigure draws a scene of each of the given episodes. Each episode has a table of its own, named after its
+// place in the data.
 func sceneFigure(name string, d *files.Dataset, episodes []int, l layout, s scene) Figure {
 	n := vg.Length(len(episodes))
 	f := Figure{Name: name, width: (0.3 + n*l.width) * vg.Inch, height: (0.4 + l.height) * vg.Inch}
@@ -47,7 +48,8 @@ func sceneFigure(name string, d *files.Dataset, episodes []int, l layout, s scen
 }
 
 // Maze draws the walls and the paths of all agents, from an open circle to a filled one; a step
-// in which an agent met a wall has a dot, one in which it met another agent a ring.
+// in which an agent met a wall has a dot, one in which it met another agent a ring. Walls and radius are in the
+// units of the square [−1, 1]². Of more than eight agents the paths of eight are drawn, and all are in the tables.
 func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, radius float64) Figure {
 	n := d.Spec.Observation / 2
 	l := layout{width: 3.4, height: 3.5, caption: "open circle: start; filled: end; dot: met a wall during the step; " +
@@ -68,6 +70,8 @@ func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, rad
 			for t := range e.T {
 				at := point{float64(e.Observations[2*(n*t+i)]), float64(e.Observations[2*(n*t+i)+1])}
 				path = append(path, at)
+				// Labels are four for each agent: any wall, vertical, horizontal, another agent, of all agents one
+				// after the other.
 				if labels := e.Labels[4*n*t : 4*n*(t+1)]; labels[i] == 1 {
 					wall = append(wall, at)
 				} else if labels[3*n+i] == 1 {
@@ -97,7 +101,8 @@ const (
 )
 
 // Arm draws the arm of the environment reacher from its states: its pose from the first step
-// (pale) to the last (dark), the path of the tip and the target.
+// (pale) to the last (dark), the path of the tip and the target. A state is [9]: 0 and 1 the target in m, 4 and 5
+// cosine and sine of the shoulder, 7 a third of the elbow's angle in rad.
 func Arm(name string, d *files.Dataset, episodes []int) Figure {
 	l := layout{width: 3.4, height: 3.5, caption: "arm: pale at the first step, dark at the last; line: path of the tip"}
 	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
@@ -107,6 +112,7 @@ func Arm(name string, d *files.Dataset, episodes []int) Figure {
 		for t := range e.T {
 			s := e.States[9*t : 9*t+9]
 			elbow := point{armLink * float64(s[4]), armLink * float64(s[5])}
+			// The elbow turns against the first link, so the tip's direction is the sum of both angles.
 			sin, cos := math.Sincos(math.Atan2(float64(s[5]), float64(s[4])) + 3*float64(s[7]))
 			tip := point{elbow.x + armTip*cos, elbow.y + armTip*sin}
 			path = append(path, tip)
@@ -119,6 +125,7 @@ func Arm(name string, d *files.Dataset, episodes []int) Figure {
 				)
 			}
 		}
+		// The target does not move within an episode.
 		target := []point{{float64(e.States[0]), float64(e.States[1])}}
 		p.Add(
 			curve{path, line(vermilion, 1)},
@@ -129,7 +136,7 @@ func Arm(name string, d *files.Dataset, episodes []int) Figure {
 	})
 }
 
-// shown says whether step t of T is one of the n+1 that are drawn, the last among them.
+// shown says whether step t of T is one of about n+1 that are drawn, evenly spread, the last among them.
 func shown(t, T, n int) bool {
 	every := max(1, (T-1)/n)
 	return (T-1-t)%every == 0
@@ -140,6 +147,7 @@ func fade(t, T int) color.NRGBA {
 	return translucent(viridis(0.9-0.8*float64(t)/float64(max(T-1, 1))), 0.75)
 }
 
+// float64s are numbers for a table.
 func float64s(x []float32) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {

@@ -6,7 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Segmentation draws held-out recordings with their true regimes above those that the model found.
+// Segmentation draws held-out recordings with their true regimes above those that the model found. The report must
+// have a row of the model, its first, and strips.
 func Segmentation(r eval.SegmentationReport) Figure {
 	s := r.Rows[0]
 	lines := Timelines{

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// area is a polygon in data coordinates, clipped to the axes.
+// area is a polygon in data coordinates, clipped to the axes. Its outline closes by itself.
 type area struct {
 	outline []point
 	fill    color.Color    // nil: not filled
@@ -37,7 +37,8 @@ const arcSteps = 24 // corners of a half circle
 // circle is the outline of a disc.
 func circle(centre point, radius float64) []point { return capsule(centre, centre, radius) }
 
-// capsule is the outline of all points within radius of the line from a to b.
+// capsule is the outline of all points within radius of the line from a to b. The outline runs counter-clockwise,
+// half a circle about each end with arcSteps corners.
 func capsule(a, b point, radius float64) []point {
 	direction := math.Atan2(b.y-a.y, b.x-a.x)
 	var outline []point
@@ -52,7 +53,7 @@ func capsule(a, b point, radius float64) []point {
 	return outline
 }
 
-// equalScales shrinks the place of a plot until a unit is as long on both axes.
+// equalScales shrinks the place of a plot until a unit is as long on both axes. The place keeps its middle.
 func equalScales(at draw.Canvas, p *plot.Plot) draw.Canvas {
 	data := p.DataCanvas(at).Size()
 	perX, perY := float64(data.X)/(p.X.Max-p.X.Min), float64(data.Y)/(p.Y.Max-p.Y.Min)
@@ -64,7 +65,8 @@ func equalScales(at draw.Canvas, p *plot.Plot) draw.Canvas {
 	return draw.Crop(at, 0, 0, excess/2, -excess/2)
 }
 
-// drawScenes draws plots of equal scales, each with a title, and a caption below all.
+// drawScenes draws plots of equal scales, each with a title, and a caption below all. plots are rows of equal
+// length; nil stands for an empty place.
 func drawScenes(c draw.Canvas, plots [][]*plot.Plot, titles []string, words string) {
 	whiten(c)
 	tiles := draw.Tiles{

@@ -13,7 +13,11 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// The house style: one font, a few sizes, colours that differ for every kind of eye, and faint grids. A
+// figure takes its fonts, lines and colours from here alone.
+
 const (
+	// The font of all text and its sizes, in points: of labels and keys, of titles, and of the letters of panels.
 	familyName = "Liberation Sans"
 	textSize   = vg.Length(8.5)
 	titleSize  = vg.Length(9.5)
@@ -38,10 +42,12 @@ var (
 	brown = rgb(0x8C564B)
 )
 
+// rgb is an opaque colour from its hexadecimal form, 0xRRGGBB.
 func rgb(hex uint32) color.NRGBA {
 	return color.NRGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 255}
 }
 
+// translucent is the colour with an opacity from 0 to 1.
 func translucent(c color.NRGBA, alpha float64) color.NRGBA {
 	c.A = uint8(math.Round(255 * alpha))
 	return c
@@ -49,13 +55,13 @@ func translucent(c color.NRGBA, alpha float64) color.NRGBA {
 
 // distinct has the colours of what has no order, such as regimes, on figures and on the page: the set of Okabe and Ito,
 // brown, and four that are as far as can be from these and from each other, for eyes of every kind. All are seen on
-// white and on black.
+// white and on black. Regimes have these colours in the order of their numbers.
 var distinct = []color.NRGBA{
 	blue, orange, green, vermilion, sky, purple, brown, yellow, rgb(0x2DF0F0), rgb(0x4B3C78), rgb(0xA569FF), rgb(0xA5D296),
 }
 
 // categories returns n colours that differ as much as they can: those of distinct as far as they go, else n steps
-// through viridis.
+// through viridis. A caller must not write to them.
 func categories(n int) []color.NRGBA {
 	if n <= len(distinct) {
 		return distinct[:n:n]
@@ -67,7 +73,7 @@ func categories(n int) []color.NRGBA {
 	return set
 }
 
-// Colours are those of n regimes, in the notation of style sheets.
+// Colours are those of n regimes, in the notation of style sheets. They are #RRGGBB.
 func Colours(n int) []string {
 	list := make([]string, n)
 	for i, c := range categories(n) {
@@ -93,6 +99,7 @@ func viridis(x float64) color.NRGBA {
 	return color.NRGBA{between(a.R, b.R), between(a.G, b.G), between(a.B, b.B), 255}
 }
 
+// textStyle is the text of a size in points, aligned left on the baseline.
 func textStyle(size vg.Length, c color.Color) text.Style {
 	return text.Style{
 		Color: c, Handler: plot.DefaultTextHandler,
@@ -100,17 +107,21 @@ func textStyle(size vg.Length, c color.Color) text.Style {
 	}
 }
 
+// boldStyle is textStyle in bold.
 func boldStyle(size vg.Length, c color.Color) text.Style {
 	s := textStyle(size, c)
 	s.Font.Weight = xfont.WeightBold
 	return s
 }
 
+// line is a style of the given width in points; dashes are lengths drawn and left out by turns, none for a solid
+// line.
 func line(c color.Color, width vg.Length, dashes ...vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: width, Dashes: dashes}
 }
 
-// newPlot returns an empty plot in the house style with the given axes.
+// newPlot returns an empty plot in the house style with the given axes. Ranges are those of the axes: no plotter
+// of this package changes them. The background is not painted.
 func newPlot(x, y axis) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -135,7 +146,8 @@ func newPlot(x, y axis) *plot.Plot {
 	return p
 }
 
-// An axis is a range with a label and about as many ticks as wanted.
+// An axis is a range with a label and about as many ticks as wanted. The range is in data coordinates, or in
+// logarithms where the marker is decades.
 type axis struct {
 	label    string
 	min, max float64

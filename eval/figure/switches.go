@@ -26,10 +26,12 @@ func wallsOf(env envs.Env) []planar.Box {
 const mapColumns = 8
 
 // Switches draws, for each body and base system, the mean weight of the system where the body was. Each map has a scale
-// of its own, from 0 to the number in its title.
+// of its own, from 0 to the number in its title. The square is [−1, 1]², x to the right and y up, with walls in
+// grey.
 func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	columns := min(mapColumns, r.M)
 	rows := (r.M + columns - 1) / columns * len(r.Maps)
+	// Side of a map, and room for its title.
 	const side, above = 1.25 * vg.Inch, 15
 	f := Figure{
 		Name: "switches", width: vg.Length(columns)*(side+6) + 70, height: vg.Length(rows)*(side+above+4) +
@@ -65,8 +67,9 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	return f
 }
 
-// drawMap draws the bins of one system and returns the weight at the top of its scale: the mean of a cell is noisy, so
-// maps are smoothed over neighbours by the steps in them.
+// drawMap draws the bins of one system into a rectangle of the page and returns the weight at the top of its
+// scale: the mean of a cell is noisy, so maps are smoothed over the eight neighbours by the steps in them. A cell
+// that no step fell into stays empty.
 func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems int, walls []planar.Box) float64 {
 	const B = eval.MapBins
 	smooth := make([]float64, B*B)
@@ -82,6 +85,7 @@ func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems i
 					}
 				}
 			}
+			// Cells that were never visited stay empty, even beside others.
 			smooth[y*B+x] = math.NaN()
 			if n > 0 && m.Count[y*B+x] > 0 {
 				smooth[y*B+x] = sum / float64(n)
@@ -104,7 +108,8 @@ func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems i
 	return highest
 }
 
-// mapImage is a picture of B × B cells, its first row on top; a cell without a value is white.
+// mapImage is a picture of B × B cells, its first row on top; a cell without a value is white. cells are rows of y
+// from −1 on, as in eval.SwitchMap.
 func mapImage(cells []float64, highest float64) image.Image {
 	const B, scale = eval.MapBins, 3
 	return enlarged(image.NewRGBA(image.Rect(0, 0, B*scale, B*scale)), scale, func(x, y int) color.Color {
@@ -115,7 +120,8 @@ func mapImage(cells []float64, highest float64) image.Image {
 	})
 }
 
-// drawScale explains the colours.
+// drawScale explains the colours, from 0 at the bottom up to the largest weight of a map, with the lower left
+// corner at at.
 func drawScale(c draw.Canvas, at vg.Point, height vg.Length) {
 	const steps = 32
 	for i := range steps {

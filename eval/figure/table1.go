@@ -21,6 +21,7 @@ func Table1(r eval.Table1Report) Figure {
 	}
 }
 
+// drawTable1 draws both panels, with one key at the right.
 func drawTable1(c draw.Canvas, r eval.Table1Report) {
 	whiten(c)
 	ratio, samples := ratioPanel(r)
@@ -37,8 +38,10 @@ func drawTable1(c draw.Canvas, r eval.Table1Report) {
 	}
 }
 
-// ratioPanel draws ratios with bands of two standard errors.
+// ratioPanel draws ratios to Static over the horizon on an axis of logarithms, the model with a band of two
+// standard errors, and the published ratios as signs. It returns the key.
 func ratioPanel(r eval.Table1Report) (*plot.Plot, []sample) {
+	// Predictors without a style are not drawn.
 	styles := map[string]draw.LineStyle{
 		"": line(blue, 1.9), "one_rollout": line(sky, 1.2), "linear": line(grey, 1, 1.2, 1.6), "static": line(ink, 1, 4, 2),
 	}
@@ -66,6 +69,7 @@ func ratioPanel(r eval.Table1Report) (*plot.Plot, []sample) {
 		{Color: green, Radius: 3, Shape: draw.PyramidGlyph{}},
 		{Color: vermilion, Radius: 3, Shape: draw.CircleGlyph{}},
 	}
+	// Static is the first of the published rows and has no sign: it is 1 everywhere.
 	for i, p := range eval.Table1Ratios(r.Environment) {
 		if p.Key == "static" {
 			continue
@@ -85,6 +89,8 @@ func ratioPanel(r eval.Table1Report) (*plot.Plot, []sample) {
 	return p, samples
 }
 
+// calibrationPanel draws the squared error over the predicted variance on an axis of logarithms that holds ½ to 2
+// at least; dashed where it should be, at 1.
 func calibrationPanel(r eval.Table1Report) *plot.Plot {
 	data, low, high := estimatePoints(r.Calibration)
 	lo, hi := logRange(1e-6, data, []point{{1, 0.5}, {1, 2}})
@@ -98,7 +104,8 @@ func calibrationPanel(r eval.Table1Report) *plot.Plot {
 	return p
 }
 
-// estimatePoints are estimates at k = 1, 2, … and the limits of two standard errors about them.
+// estimatePoints are estimates at k = 1, 2, … and the limits of two standard errors about them. The lower limit is
+// a hundredth of the value at least, as logarithms need; without a standard error both are the value.
 func estimatePoints(list []eval.Estimate) (data, low, high []point) {
 	for i, e := range list {
 		k, se := float64(i+1), e.SE

@@ -44,7 +44,7 @@ func multiples(step, lo, hi float64) []float64 {
 }
 
 // labels writes numbers that are multiples of step and reach to largest: as they are, or, where that would be long, as
-// multiples of one power of ten.
+// multiples of one power of ten. An axis has labels of one kind.
 func labels(step, largest float64) func(v float64) string {
 	if largest < 1e5 && (step >= 1e-4 || largest >= 0.01) {
 		return func(v float64) string { return tickLabel(v, step) }
@@ -70,7 +70,7 @@ func niceStep(raw float64) float64 {
 	return 10 * magnitude
 }
 
-// tickLabel prints v with as many decimals as step has, and with a true minus sign.
+// tickLabel prints v with as many decimals as step has, and with a true minus sign. Zero has no sign.
 func tickLabel(v, step float64) string {
 	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	s := strconv.FormatFloat(math.Abs(v), 'f', decimals, 64)

@@ -13,8 +13,12 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
+// Timelines are the figure of series over time, of forecasts, filtering, smoothing, regimes and simulations alike:
+// a column for each series, a row for each channel, and below them a strip of regimes.
+
 // Timelines are series over time side by side, each with its channels below each other and, if they are known, its
-// regimes as a strip. All have the same channels, of which the first are drawn.
+// regimes as a strip. All have the same channels, of which the first are drawn. Steps are laid out over time, in
+// the unit of the series if it is known.
 type Timelines struct {
 	Name    string // of the files
 	Columns []Timeline
@@ -24,7 +28,7 @@ type Timelines struct {
 	Bands   string // what the band is; empty: there is none
 }
 
-// Timeline is one series.
+// Timeline is one series. Steps are numbered from First on, and lists begin there.
 type Timeline struct {
 	Title   string
 	First   int     // time step of the first values
@@ -35,7 +39,7 @@ type Timeline struct {
 	True    []int // the regimes that stand for the true ones; −1: none does; nil: unknown
 }
 
-// Track is one channel of a series.
+// Track is one channel of a series. Mean, Lower and Upper begin at step Start; Truth may end there or go on.
 type Track struct {
 	Name         string
 	Truth        []float64 // from First on; NaN: missing
@@ -50,7 +54,8 @@ const (
 	shownTracks    = 8
 )
 
-// Figure lays the timelines out. There must be at least one.
+// Figure lays the timelines out. There must be at least one. A page has shownTimelines columns and shownTracks
+// rows at most; the table has all steps of what is drawn.
 func (t Timelines) Figure() Figure {
 	t.Columns = t.Columns[:min(len(t.Columns), shownTimelines)]
 	rows := min(len(t.Columns[0].Tracks), shownTracks)
@@ -59,6 +64,7 @@ func (t Timelines) Figure() Figure {
 		strip = 0.4
 	}
 	width := 1.0 + 3.1*vg.Length(len(t.Columns))
+	// A series alone is drawn wider.
 	if len(t.Columns) == 1 {
 		width = 6.4
 	}
@@ -69,6 +75,8 @@ func (t Timelines) Figure() Figure {
 	}
 }
 
+// draw lays out the channels, below them the strips of regimes, the keys above and the caption below. Time is
+// written under the last row alone.
 func (t Timelines) draw(c draw.Canvas, rows int) {
 	whiten(c)
 	var plots [][]*plot.Plot
@@ -125,7 +133,8 @@ func (t Timelines) draw(c draw.Canvas, rows int) {
 	caption(c, t.Caption)
 }
 
-// leftOf is the widest space between the left edge of a plot and its data.
+// leftOf is the widest space between the left edge of a plot and its data: labels and marks. The size of the
+// canvas that it is measured on plays no part.
 func leftOf(plots [][]*plot.Plot) vg.Length {
 	widest := vg.Length(0)
 	for _, row := range plots {
@@ -137,9 +146,10 @@ func leftOf(plots [][]*plot.Plot) vg.Length {
 	return widest
 }
 
-// keys explain the signs, row by row.
+// keys explain the signs, row by row: first the lines and the band, then the regimes if there are at most twelve.
 func (t Timelines) keys() [][]sample {
 	var signs []sample
+	// The first channel of the first series stands for all: they have the same lists.
 	if t.Columns[0].Tracks[0].Truth != nil {
 		signs = append(signs, sample{text: "data", line: line(ink, 1.2)})
 	}
@@ -164,7 +174,8 @@ func (t Timelines) keys() [][]sample {
 	return rows
 }
 
-// row are the panels of a channel, over the same range.
+// row are the panels of a channel, one for each series, over the same range: that of all that is drawn in it, with
+// a margin.
 func (t Timelines) row(i int) []*plot.Plot {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range t.Columns {
@@ -180,6 +191,7 @@ func (t Timelines) row(i int) []*plot.Plot {
 	if lo > hi {
 		lo, hi = -1, 1
 	}
+	// A series that is constant still needs an axis with two ends.
 	margin := 0.08 * (hi - lo)
 	if margin == 0 {
 		margin = 0.5
@@ -204,6 +216,7 @@ func (s Timeline) length() int {
 	return n
 }
 
+// at is the time of a step, counted from First, in multiples of Unit if it is known.
 func (s Timeline) at(step int) float64 {
 	if s.Unit > 0 {
 		return s.Unit * float64(s.First+step)
@@ -211,6 +224,7 @@ func (s Timeline) at(step int) float64 {
 	return float64(s.First + step)
 }
 
+// axis is the axis of time, from the first to the last step that is drawn.
 func (s Timeline) axis() axis {
 	label, marks := "step", wholeMarks(s.length())
 	if s.Unit > 0 {
@@ -222,6 +236,8 @@ func (s Timeline) axis() axis {
 	return axis{label, s.at(0), s.at(max(s.length()-1, 1)), marks}
 }
 
+// panel draws channel i: the data as a line with gaps where they are missing, and from Start on the band and the
+// mean, with a dotted line at the last step before.
 func (s Timeline) panel(i int, y axis) *plot.Plot {
 	k := s.Tracks[i]
 	p := newPlot(s.axis(), y)
@@ -263,7 +279,7 @@ func (k Track) meanStyle() draw.LineStyle {
 	return line(blue, 1.5, 4, 2)
 }
 
-// whole are the runs of points without gaps.
+// whole are the runs of points without gaps. They share the memory of data.
 func whole(data []point) [][]point {
 	var runs [][]point
 	for from := 0; from < len(data); {
@@ -287,7 +303,8 @@ func (s Timeline) stripNames() []plot.Tick {
 	return []plot.Tick{{Value: 0.77, Label: "true"}, {Value: 0.23, Label: "found"}}
 }
 
-// strip colours the steps by their regime, below the true one if it is known. What leads to a step is drawn left of it.
+// strip colours the steps by their regime, below the true one if it is known. What leads to a step is drawn left
+// of it. Steps without a regime are grey.
 type strip struct {
 	series  Timeline
 	palette []color.NRGBA
@@ -303,7 +320,7 @@ func (s strip) Plot(c draw.Canvas, p *plot.Plot) {
 	s.rows(c, p, s.series.Regimes, 0, top)
 }
 
-// rows draws regimes as a row of boxes from bottom to top.
+// rows draws regimes as a row of boxes from bottom to top. Bottom and top are between 0 and 1.
 func (s strip) rows(c draw.Canvas, p *plot.Plot, regimes []int, bottom, top float64) {
 	x, y := p.Transforms(&c)
 	for from := 0; from < len(regimes); {
@@ -323,7 +340,8 @@ func (s strip) rows(c draw.Canvas, p *plot.Plot, regimes []int, bottom, top floa
 	}
 }
 
-// table holds what is drawn, a row for each step of each series.
+// table holds what is drawn, a row for each step of each series. Series are counted from 0, and so are regimes, as
+// the family counts them.
 func (t Timelines) table(rows int) eval.Table {
 	all := eval.Table{Corner: "series", Columns: []string{"step"}}
 	for i := range rows {
@@ -333,6 +351,7 @@ func (t Timelines) table(rows int) eval.Table {
 	if t.Regimes > 0 {
 		all.Columns = append(all.Columns, "regime", "true")
 	}
+	// Lists begin and end at different steps: outside of one there is no number.
 	of := func(values []float64, i int) float64 {
 		if i < 0 || i >= len(values) {
 			return math.NaN()

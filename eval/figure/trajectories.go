@@ -23,7 +23,7 @@ const (
 	labelsPerRow    = 4
 )
 
-// A track is one row of panels: a channel over time, with one panel per episode.
+// A track is one row of panels: a channel over time, with one panel per episode. value is NaN where there is none.
 type track struct {
 	name  string
 	color color.NRGBA
@@ -72,7 +72,7 @@ func tracks(d *files.Dataset) []track {
 	return rows
 }
 
-// A mark is a line of bars: a label, or the modes.
+// A mark is a line of bars: a label, or the modes. Bars of one colour that follow each other are one.
 type mark struct {
 	name  string
 	color func(e *files.Episode, t int) color.Color // nil: no bar
@@ -102,9 +102,11 @@ func marks(d *files.Dataset) []mark {
 	return list
 }
 
+// drawTracks draws channels in rows and episodes in columns, below them the marks, labelsPerRow lines to a panel.
 func drawTracks(c draw.Canvas, d *files.Dataset, rows []track, episodes []int) {
 	whiten(c)
 	var plots [][]*plot.Plot
+	// A row of panels, one for each episode.
 	each := func(panel func(e *files.Episode) *plot.Plot) {
 		var row []*plot.Plot
 		for _, i := range episodes {
@@ -157,7 +159,8 @@ func (u unlabelled) Ticks(lo, hi float64) []plot.Tick {
 	return list
 }
 
-// bounds are those of a channel over all episodes shown, with a margin.
+// bounds are those of a channel over all episodes shown, with a margin; a channel that is constant has room on
+// both sides, and one that was never observed runs from −1 to 1.
 func (r track) bounds(d *files.Dataset, episodes []int) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, i := range episodes {
@@ -178,7 +181,8 @@ func (r track) bounds(d *files.Dataset, episodes []int) (lo, hi float64) {
 	return lo - margin, hi + margin
 }
 
-// timeAxis is the axis of an episode: the environment's time where it is known.
+// timeAxis is the axis of an episode, from its first to its last step, and the time between two: the environment's
+// where it is known, else steps.
 func timeAxis(e *files.Episode, dt float64) (axis, float64) {
 	unit, label, marks := dt, "time", 6
 	if dt == 0 {
@@ -190,6 +194,8 @@ func timeAxis(e *files.Episode, dt float64) (axis, float64) {
 // wholeMarks is how many marks an axis of so many steps has: no mark is between two steps.
 func wholeMarks(steps int) int { return max(1, min(6, steps-1)) }
 
+// trackPanel draws a channel of an episode between lo and hi: each run without a gap as a line, or a dot if it is
+// one step, and the gaps as a grey ground.
 func trackPanel(r track, e *files.Episode, dt, lo, hi float64) *plot.Plot {
 	x, unit := timeAxis(e, dt)
 	p := newPlot(x, axis{r.name, lo, hi, 4})
@@ -207,7 +213,8 @@ func trackPanel(r track, e *files.Episode, dt, lo, hi float64) *plot.Plot {
 	return p
 }
 
-// gaps are the first and last steps of each run of missing observations.
+// gaps are the first and last steps of each run of missing observations. A control has none: that of the first
+// step is no gap.
 func (r track) gaps(e *files.Episode) [][2]int {
 	var list [][2]int
 	for t := range e.T {
@@ -223,7 +230,7 @@ func (r track) gaps(e *files.Episode) [][2]int {
 	return list
 }
 
-// runs are the stretches of a channel without a missing value.
+// runs are the stretches of a channel without a missing value. unit is the time between two steps.
 func (r track) runs(e *files.Episode, unit float64) [][]point {
 	var runs [][]point
 	var run []point
@@ -294,6 +301,7 @@ func trackTables(d *files.Dataset, rows []track, episodes []int) []namedTable {
 		}}
 		rows = append([]track{time}, rows...)
 	}
+	// Labels and modes are numbers in the table; on the page they are bars.
 	rows = append(slices.Clip(rows), truths(d)...)
 	var tables []namedTable
 	for _, i := range episodes {

@@ -14,7 +14,7 @@ import (
 // columnsFor is how many panels share a row of a page.
 func columnsFor(panels int) int { return min(panels, 3) }
 
-// grids lays panels out in rows, with nil where the last row is not full.
+// grids lays panels out in rows, with nil where the last row is not full. The panels are taken row by row.
 func grids(panels []*plot.Plot, columns int) [][]*plot.Plot {
 	var rows [][]*plot.Plot
 	for len(panels) > 0 {
@@ -25,7 +25,7 @@ func grids(panels []*plot.Plot, columns int) [][]*plot.Plot {
 	return rows
 }
 
-// drawPanels draws panels with a title each, and a caption below all.
+// drawPanels draws panels with a title each, and a caption below all. Panels have letters if there are several.
 func drawPanels(c draw.Canvas, panels []*plot.Plot, titles []string, columns int, words string) {
 	whiten(c)
 	rows := grids(panels, columns)
@@ -47,11 +47,13 @@ func drawPanels(c draw.Canvas, panels []*plot.Plot, titles []string, columns int
 	caption(c, words)
 }
 
-// Velocity draws, for each rate, its read-out from the latent state against the truth, on test steps.
+// Velocity draws, for each rate, its read-out from the latent state against the truth, on test steps. A panel is
+// square in its ranges, which are those of the truth: read-outs beyond are not drawn.
 func Velocity(r eval.VelocityReport) Figure {
 	var panels []*plot.Plot
 	var titles []string
 	var probe eval.VelocityProbe
+	// The scatter is that of one probe, whose R² stand in the titles.
 	for _, p := range r.Probes {
 		if p.Name == r.ScatterName {
 			probe = p
@@ -61,6 +63,7 @@ func Velocity(r eval.VelocityReport) Figure {
 	for j, rate := range r.Rates {
 		var data []point
 		limit := 0.0
+		// The range is that of the truth, symmetric about zero, the same on both axes.
 		for i, p := range r.Scatter[j] {
 			data = append(data, point{p[0], p[1]})
 			limit = max(limit, math.Abs(p[0]))

@@ -9,16 +9,19 @@ import (
 	"strings"
 )
 
-// Guard decides which requests over HTTP are answered.
+// Guard decides which requests over HTTP are answered. Each of its methods that take a handler returns one that
+// asks it only if the request is let in. A Guard does not change and is safe for concurrent use.
 type Guard struct {
-	open   bool // no token is set
+	open bool // no token is set
+	// SHA-256 of the token. The token itself is not kept.
 	digest [sha256.Size]byte
 	origin *http.CrossOriginProtection
 	refuse func(w http.ResponseWriter, status int, message string)
 }
 
-// NewGuard returns a guard that asks for a token, or, if that is empty, answers this machine only. It answers what it
-// refuses by refuse.
+// NewGuard returns a guard that asks for a token, or, if that is empty, answers this machine only. It answers what
+// it refuses by refuse, with a status of HTTP and a sentence for people, which does not repeat what the client has
+// sent as its token.
 func NewGuard(token string, refuse func(w http.ResponseWriter, status int, message string)) Guard {
 	return Guard{token == "", sha256.Sum256([]byte(token)), http.NewCrossOriginProtection(), refuse}
 }
@@ -26,8 +29,8 @@ func NewGuard(token string, refuse func(w http.ResponseWriter, status int, messa
 // Open reports whether no token is asked for.
 func (g Guard) Open() bool { return g.open }
 
-// SameSite refuses requests for other hosts, where no token is set, and requests that a page of another site makes a
-// browser send.
+// SameSite refuses requests for other hosts, where no token is set, with status 421, and requests that a page of
+// another site makes a browser send with 403.
 func (g Guard) SameSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -43,11 +46,13 @@ func (g Guard) SameSite(next http.Handler) http.Handler {
 	})
 }
 
-// JSON refuses bodies of the kinds that any page may make a browser send to another site without asking: text and
-// forms. A tool outside of a browser, which names no origin, may call its JSON a form, as curl does.
+// JSON refuses, with status 415, bodies of the kinds that any page may make a browser send to another site without
+// asking: text and forms. A tool outside of a browser, which names no origin, may call its JSON a form, as curl
+// does, or name no kind at all.
 func (g Guard) JSON(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		// A browser names where a request comes from; a tool does not.
 		browser := r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != ""
 		switch {
 		case r.Header.Get("Content-Type") == "" && !browser, kind == "application/json",
@@ -61,7 +66,8 @@ func (g Guard) JSON(next http.Handler) http.Handler {
 	})
 }
 
-// Private answers a request only if it has the token, or if no token is set.
+// Private answers a request only if it has the token, as Authorization: Bearer TOKEN, or if no token is set; others
+// get status 401.
 func (g Guard) Private(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !g.open && !g.allows(r) {
@@ -74,14 +80,16 @@ func (g Guard) Private(next http.Handler) http.Handler {
 	})
 }
 
-// allows compares digests, which have the same length, in constant time.
+// allows compares digests, which have the same length, in constant time, so that the time of an answer tells
+// nothing of the token.
 func (g Guard) allows(r *http.Request) bool {
 	scheme, token, found := strings.Cut(r.Header.Get("Authorization"), " ")
 	digest := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(digest[:], g.digest[:]) == 1 && found && strings.EqualFold(scheme, "bearer")
 }
 
-// Loopback reports whether only this machine can reach a server on host.
+// Loopback reports whether only this machine can reach a server on host: localhost, or an address of the loopback
+// network. Other names are not looked up.
 func Loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
@@ -90,7 +98,7 @@ func Loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// localHost reports whether a Host header names this machine.
+// localHost reports whether a Host header, with or without a port, names this machine.
 func localHost(header string) bool {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {

@@ -39,8 +39,10 @@ type Disk interface {
 // System returns the disk of the operating system.
 func System() Disk { return system{} }
 
+// system is the disk of the operating system. Files are readable by all users, as far as the umask lets them.
 type system struct{}
 
+// Create implements Disk. A pipe at the path does not make it wait for a reader.
 func (system) Create(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC|patient|direct, 0o644)
 	if err != nil { // a nil *os.File is no nil File
@@ -49,9 +51,12 @@ func (system) Create(path string) (File, error) {
 	return f, nil
 }
 
+// Append implements Disk. O_APPEND alone would write behind what a crash has left after size.
 func (system) Append(path string, size int64) (File, error) {
 	flags := os.O_CREATE
 	info, err := os.Lstat(path)
+	// A link to a device, such as /dev/null, is followed, and nothing is created behind it; a link to a file is
+	// refused.
 	linked := err == nil && info.Mode()&fs.ModeSymlink != 0
 	if linked {
 		flags = 0
@@ -76,6 +81,7 @@ func (system) Append(path string, size int64) (File, error) {
 
 func (system) Rename(from, to string) error { return os.Rename(from, to) }
 
+// Remove implements Disk.
 func (system) Remove(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -83,6 +89,7 @@ func (system) Remove(path string) error {
 	return nil
 }
 
+// Mkdir implements Disk. The parent must be there; MakeFolder makes it.
 func (system) Mkdir(path string) error {
 	if err := os.Mkdir(path, 0o755); !errors.Is(err, fs.ErrExist) {
 		return err
@@ -92,11 +99,13 @@ func (system) Mkdir(path string) error {
 
 func (system) SyncFolder(path string) error { return syncFolder(path) }
 
-// Suffix ends the temporary name that Replace uses.
+// Suffix ends the temporary name that Replace uses. A file of that name is what a crash has left, and may be
+// removed.
 const Suffix = ".tmp"
 
-// Replace writes a file such that at any moment either the old file exists or the complete new one. It writes under a
-// temporary name, syncs, renames, and syncs the folder. If it fails before the rename, the old file stays.
+// Replace writes a file such that at any moment either the old file exists or the complete new one. It writes under
+// a temporary name, syncs, renames, and syncs the folder. If it fails before the rename, the old file stays, and
+// the temporary one is removed. Two calls for one path must not run at the same time.
 func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
 	temp := path + Suffix
 	if info, err := os.Lstat(temp); err == nil && !info.Mode().IsRegular() { // not left by a program like this
@@ -111,6 +120,7 @@ func Replace(d Disk, path string, write func(io.Writer) error) (err error) {
 	if err = write(f); err == nil {
 		err = f.Sync()
 	}
+	// The first error counts, but the file is closed in any case.
 	if e := f.Close(); err == nil {
 		err = e
 	}
@@ -134,8 +144,8 @@ func Write(d Disk, path string, data []byte) error {
 	})
 }
 
-// RemoveTree deletes a file, or a folder with all that it holds, one by one. What does not exist is no error. It goes
-// on after a failure, and returns all of them.
+// RemoveTree deletes a file, or a folder with all that it holds, one by one: what a link points to stays. What does
+// not exist is no error. It goes on after a failure, and returns all of them.
 func RemoveTree(d Disk, path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -154,17 +164,20 @@ func RemoveTree(d Disk, path string) error {
 	for _, e := range entries {
 		all = append(all, RemoveTree(d, filepath.Join(path, e.Name())))
 	}
+	// A folder that still holds something could not be removed either.
 	if err := errors.Join(all...); err != nil {
 		return err
 	}
 	return d.Remove(path)
 }
 
-// MakeFolder makes a folder and its missing parents; all of them survive a crash of the machine.
+// MakeFolder makes a folder and its missing parents; all of them survive a crash of the machine. A folder that
+// exists is no error.
 func MakeFolder(d Disk, path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
 	}
+	// From the outermost missing folder inwards; the entry of each is flushed to the disk.
 	parent := filepath.Dir(path)
 	if parent != path {
 		if err := MakeFolder(d, parent); err != nil {

@@ -11,11 +11,14 @@ type Act struct {
 // writes room bytes. fault may be called from several goroutines.
 func Faulty(d Disk, fault func(Act) (room int, err error)) Disk { return &faulty{d, fault} }
 
+// faulty is a Disk in front of another one. An act that fault fails does not reach disk, except the first bytes of
+// a write and the closing of a file.
 type faulty struct {
 	disk  Disk
 	fault func(Act) (int, error)
 }
 
+// do carries out an act unless fault fails it.
 func (d *faulty) do(kind, path string, act func() error) error {
 	if _, err := d.fault(Act{Kind: kind, Path: path}); err != nil {
 		return err
@@ -23,6 +26,7 @@ func (d *faulty) do(kind, path string, act func() error) error {
 	return act()
 }
 
+// open opens a file whose acts are asked for, too.
 func (d *faulty) open(kind, path string, open func() (File, error)) (File, error) {
 	if _, err := d.fault(Act{Kind: kind, Path: path}); err != nil {
 		return nil, err
@@ -58,12 +62,14 @@ func (d *faulty) SyncFolder(path string) error {
 	return d.do("sync folder", path, func() error { return d.disk.SyncFolder(path) })
 }
 
+// faultyFile is an open file of a faulty disk.
 type faultyFile struct {
 	File
 	path string
 	disk *faulty
 }
 
+// Write writes p, or, if fault fails it, the first room bytes of p, as a disk that becomes full does.
 func (f *faultyFile) Write(p []byte) (int, error) {
 	room, err := f.disk.fault(Act{Kind: "write", Path: f.path, Bytes: len(p)})
 	if err == nil {

@@ -17,8 +17,9 @@ var (
 	ErrTooLarge = errors.New("the file is too large")
 )
 
-// Open opens a regular file to read it. What lies in the folder of a run may have been put there by anybody: a link is
-// not followed, and a pipe or a device, which would make the process wait or read for ever, is ErrIrregular.
+// Open opens a regular file to read it. What lies in the folder of a run may have been put there by anybody: a link
+// is not followed, and a pipe or a device, which would make the process wait or read for ever, is ErrIrregular. The
+// caller closes the file.
 func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, os.O_RDONLY) }
 
 // OpenLock is Open for a file on which a lock is to be taken: some file systems want it open for writing, too.
@@ -27,7 +28,9 @@ func OpenLock(path string) (*os.File, error) {
 	return f, err
 }
 
+// open opens a file and looks at what it has opened rather than at the path, which may change in between.
 func open(path string, flag int) (*os.File, fs.FileInfo, error) {
+	// Without waiting and without following a link; see open_unix.go.
 	f, err := os.OpenFile(path, flag|patient|direct, 0)
 	switch {
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EISDIR):
@@ -45,7 +48,8 @@ func open(path string, flag int) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// ReadFile reads a regular file of at most limit bytes. It allocates no more than the file holds.
+// ReadFile reads a regular file of at most limit bytes. It allocates no more than the file holds. A larger one is
+// ErrTooLarge, whether it is so at once or grows while it is read.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, info, err := Open(path)
 	if err != nil {
@@ -58,7 +62,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// Copy replaces the file to by the content of the regular file from.
+// Copy replaces the file to by the content of the regular file from, as Replace does.
 func Copy(d Disk, from, to string) error {
 	f, _, err := Open(from)
 	if err != nil {
@@ -71,6 +75,7 @@ func Copy(d Disk, from, to string) error {
 	return errors.Join(err, f.Close())
 }
 
+// readAtMost reads r, which has about size bytes, to its end, and returns ErrTooLarge for more than limit.
 func readAtMost(r io.Reader, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are read", ErrTooLarge, size, limit)
@@ -86,6 +91,7 @@ func readAtMost(r io.Reader, size, limit int64) ([]byte, error) {
 			return data, nil
 		case err != nil:
 			return nil, err
+		// The file has grown since its size was taken.
 		case len(data) == cap(data):
 			data = append(data, 0)[:len(data)]
 		}

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// syncFolder makes a rename in dir survive a crash of the machine.
+// syncFolder makes a rename in dir survive a crash of the machine: the entries of a folder are flushed apart from
+// the files.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -5,12 +5,16 @@ import "math"
 // Exp and log are those of FreeBSD's msun (e_exp.c, e_log.c; error below one unit in the last place), with each product
 // rounded before it is added. math.Exp and math.Log use fused operations on some processors: their bits differ.
 
+// ln 2 is the sum of the two. The last bits of ln2Hi are zeros, so that its product with an exponent is exact.
 const (
 	ln2Hi = 6.93147180369123816490e-01
 	ln2Lo = 1.90821492927058770002e-10
 )
 
-// Exp returns eˣ.
+// Exp returns eˣ: NaN for NaN, +Inf above 709.78, just below the logarithm of the largest number, and 0 below
+// −745.14. With x = k·ln 2 + r and |r| ≤ ½ ln 2,
+//
+//	eˣ = 2ᵏ·(1 + r + r·c/(2−c)),  c = r − (p1·r² + p2·r⁴ + … + p5·r¹⁰)
 func Exp(x float64) float64 {
 	const (
 		log2e = 1.44269504088896338700e+00
@@ -34,13 +38,19 @@ func Exp(x float64) float64 {
 	t := float64(r * r)
 	c := r - float64(t*(p1+float64(t*(p2+float64(t*(p3+float64(t*(p4+float64(t*p5)))))))))
 	y := 1 - ((lo - float64(r*c)/(2-c)) - hi)
+	// A result below the normal numbers has no exponent of its own to add k to.
 	if k < -1021 {
 		return math.Ldexp(y, int(k))
 	}
 	return math.Float64frombits(math.Float64bits(y) + uint64(int64(k))<<52)
 }
 
-// Log returns the natural logarithm of x ≥ 0.
+// Log returns the natural logarithm of x ≥ 0: −Inf of 0, +Inf of +Inf, NaN of negative numbers and of NaN. With
+// x = 2ᵏ·(1+f), √½ ≤ 1+f < √2, and s = f/(2+f),
+//
+//	ln x = k·ln 2 + f − (f²/2 − s·(f²/2 + R)),  R = l1·s² + l2·s⁴ + … + l7·s¹⁴
+//
+// in which R has an even and an odd half.
 func Log(x float64) float64 {
 	const (
 		l1 = 6.666666666666735130e-01
@@ -74,10 +84,11 @@ func Log(x float64) float64 {
 	return float64(k*ln2Hi) - ((half - (float64(s*(half+t1+t2)) + float64(k*ln2Lo))) - f)
 }
 
-// Logistic returns σ(x) = 1/(1+e⁻ˣ).
+// Logistic returns σ(x) = 1/(1+e⁻ˣ), in [0, 1]: where e⁻ˣ overflows it is 0.
 func Logistic(x float64) float64 { return 1 / (1 + Exp(-x)) }
 
-// Softplus returns ln(1+eˣ), so that ln σ(x) = −Softplus(−x).
+// Softplus returns ln(1+eˣ), so that ln σ(x) = −Softplus(−x). The exponential is of −|x| and cannot overflow. The
+// error is small beside 1, not beside the result: below about −37 that is 0.
 func Softplus(x float64) float64 {
 	if x > 0 {
 		return x + Log(1+Exp(-x))

@@ -7,7 +7,7 @@ import "math"
 // Matrices are row-major slices. They are small (D, P below some tens), so the plain loops below are as fast as calls
 // of a library, and the order of every sum is fixed. Each product is rounded before it is added (see elementary.go).
 
-// Dot returns Σ a_i b_i over the length of a.
+// Dot returns Σ a_i b_i over the length of a, from the first to the last; b may be longer.
 func Dot(a, b []float64) float64 {
 	b = b[:len(a)]
 	s := 0.0
@@ -17,7 +17,7 @@ func Dot(a, b []float64) float64 {
 	return s
 }
 
-// AddScaled adds s·b to a.
+// AddScaled adds s·b to a, over the length of a; b may be longer.
 func AddScaled(a []float64, s float64, b []float64) {
 	b = b[:len(a)]
 	for i, v := range b {
@@ -25,7 +25,8 @@ func AddScaled(a []float64, s float64, b []float64) {
 	}
 }
 
-// AddOuter adds s·x xᵀ to the lower triangle of a [n,n].
+// AddOuter adds s·x xᵀ to the lower triangle of a [n,n], n the length of x. What is above the diagonal stays as it
+// is: Mirror completes the sum when it is whole.
 func AddOuter(a []float64, s float64, x []float64) {
 	n := len(x)
 	for i, v := range x {
@@ -42,7 +43,7 @@ func Mirror(a []float64, n int) {
 	}
 }
 
-// Multiply writes a b to dst, of [m,k] and [k,n].
+// Multiply writes a b to dst, of [m,k] and [k,n]; dst [m,n] must not overlap them.
 func Multiply(dst, a, b []float64, m, k, n int) {
 	for i := range m {
 		row := dst[i*n : (i+1)*n]
@@ -53,7 +54,7 @@ func Multiply(dst, a, b []float64, m, k, n int) {
 	}
 }
 
-// MultiplyT writes a bᵀ to dst, of [m,k] and [n,k].
+// MultiplyT writes a bᵀ to dst, of [m,k] and [n,k]; dst [m,n] must not overlap them.
 func MultiplyT(dst, a, b []float64, m, k, n int) {
 	for i := range m {
 		for j := range n {
@@ -62,7 +63,7 @@ func MultiplyT(dst, a, b []float64, m, k, n int) {
 	}
 }
 
-// Transpose writes aᵀ to dst, of [m,n].
+// Transpose writes aᵀ [n,m] to dst, of [m,n]; dst must not overlap a.
 func Transpose(dst, a []float64, m, n int) {
 	for i := range m {
 		for j := range n {
@@ -71,8 +72,9 @@ func Transpose(dst, a []float64, m, n int) {
 	}
 }
 
-// Cholesky replaces the symmetric a [n,n], of which it reads the lower triangle, by the lower triangular L with L Lᵀ =
-// a, zeros above. It reports whether a is positive definite.
+// Cholesky replaces the symmetric a [n,n], of which it reads the lower triangle, by the lower triangular L with
+// L Lᵀ = a, zeros above. It reports whether a is positive definite: false also where a pivot is NaN or infinite.
+// Then a is left half replaced.
 func Cholesky(a []float64, n int) bool {
 	for j := range n {
 		row := a[j*n : j*n+n]
@@ -90,7 +92,7 @@ func Cholesky(a []float64, n int) bool {
 	return true
 }
 
-// SolveLower replaces x by L⁻¹ x.
+// SolveLower replaces x [n] by L⁻¹ x. It reads the lower triangle of l [n,n], as the other solvers do.
 func SolveLower(l, x []float64) {
 	n := len(x)
 	for i := range n {
@@ -98,7 +100,7 @@ func SolveLower(l, x []float64) {
 	}
 }
 
-// SolveUpper replaces x by L⁻ᵀ x.
+// SolveUpper replaces x [n] by L⁻ᵀ x. It goes along the rows of L, not down its columns.
 func SolveUpper(l, x []float64) {
 	n := len(x)
 	for i := n - 1; i >= 0; i-- {
@@ -107,7 +109,7 @@ func SolveUpper(l, x []float64) {
 	}
 }
 
-// SolveLowerRows replaces b [n,m] by L⁻¹ b.
+// SolveLowerRows replaces b [n,m] by L⁻¹ b, all columns at a time.
 func SolveLowerRows(l, b []float64, n, m int) {
 	for i := range n {
 		row := b[i*m : (i+1)*m]
@@ -120,7 +122,7 @@ func SolveLowerRows(l, b []float64, n, m int) {
 	}
 }
 
-// SolveUpperRows replaces b [n,m] by L⁻ᵀ b.
+// SolveUpperRows replaces b [n,m] by L⁻ᵀ b, all columns at a time.
 func SolveUpperRows(l, b []float64, n, m int) {
 	for i := n - 1; i >= 0; i-- {
 		row := b[i*m : (i+1)*m]
@@ -133,7 +135,8 @@ func SolveUpperRows(l, b []float64, n, m int) {
 	}
 }
 
-// InvertLower replaces the lower triangular L [n,n] by its inverse.
+// InvertLower replaces the lower triangular L [n,n] by its inverse, which is lower triangular too. What is above
+// the diagonal is neither read nor written.
 func InvertLower(l []float64, n int) {
 	for i := range n {
 		row := l[i*n : i*n+n]
@@ -149,7 +152,8 @@ func InvertLower(l []float64, n int) {
 	}
 }
 
-// Inverse writes (L Lᵀ)⁻¹ to dst and L⁻¹ to l.
+// Inverse writes (L Lᵀ)⁻¹ to both triangles of dst [n,n], and L⁻¹ to l. With L of Cholesky it is the inverse of a
+// symmetric positive definite matrix. dst must not overlap l.
 func Inverse(dst, l []float64, n int) {
 	InvertLower(l, n)
 	for i := range n { // L⁻ᵀ L⁻¹
@@ -163,7 +167,8 @@ func Inverse(dst, l []float64, n int) {
 	}
 }
 
-// LogDiagonal returns Σ ln L_ii, half the log determinant of L Lᵀ.
+// LogDiagonal returns Σ ln L_ii, half the log determinant of L Lᵀ. The logarithms are summed, as a product of many
+// L_ii could overflow.
 func LogDiagonal(l []float64, n int) float64 {
 	s := 0.0
 	for i := range n {

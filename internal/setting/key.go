@@ -21,6 +21,7 @@ type Key struct {
 	Ends   string   // the key with the update at which something ends, unless this key has the value Was; empty: none
 	Bits   string   // "same": it changes no result
 
+	// Path of the field from the outermost struct, as reflect.Value.FieldByIndex takes it.
 	index []int
 }
 
@@ -38,6 +39,7 @@ func Walk(settings any, prefix string, key func(Key), section func(Section)) {
 	walk(reflect.TypeOf(settings).Elem(), prefix, nil, key, section)
 }
 
+// walk is Walk for a struct at index of the outermost one.
 func walk(t reflect.Type, prefix string, index []int, key func(Key), section func(Section)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -45,6 +47,7 @@ func walk(t reflect.Type, prefix string, index []int, key func(Key), section fun
 		if name == "" {
 			continue
 		}
+		// A list of its own: keys keep it.
 		at := append(append([]int(nil), index...), i)
 		if f.Type.Kind() == reflect.Struct {
 			section(Section{Name: name, Doc: f.Tag.Get("doc")})
@@ -59,6 +62,7 @@ func walk(t reflect.Type, prefix string, index []int, key func(Key), section fun
 	}
 }
 
+// typeName is the Type of a key. Types that no key may have are named as Go does, for the message of Check.
 func typeName(t reflect.Type) string {
 	switch {
 	case t == durationType:
@@ -76,7 +80,8 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// Check returns what is wrong with the description of a key.
+// Check returns what is wrong with the description of a key: a type that is not supported, no doc, or a want that
+// is no interval. It is a mistake of a program, not of a user.
 func (k Key) Check() error {
 	switch k.Type {
 	case "integer", "number", "boolean", "text", "duration":
@@ -107,27 +112,30 @@ func (k Key) Section() string {
 // Name is the part of the path after the dot.
 func (k Key) Name() string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:] }
 
-// Value is the value of the key in the struct that settings points to.
+// Value is the value of the key in the struct that settings points to, in its Go type.
 func (k Key) Value(settings any) any { return k.field(settings).Interface() }
 
+// field is the field of the key. settings must point to a struct of the type that Walk was given.
 func (k Key) field(settings any) reflect.Value {
 	return reflect.ValueOf(settings).Elem().FieldByIndex(k.index)
 }
 
-// Copy returns a pointer to a copy of the struct that settings points to.
+// Copy returns a pointer to a copy of the struct that settings points to. The copy is shallow: settings have no
+// pointers.
 func Copy(settings any) any {
 	copied := reflect.New(reflect.TypeOf(settings).Elem())
 	copied.Elem().Set(reflect.ValueOf(settings).Elem())
 	return copied.Interface()
 }
 
-// Interval is the range of a number, e.g. (0,1].
+// Interval is the range of a number, e.g. (0,1]: from Low to High, without the ends that are open.
 type Interval struct {
 	Low, High         float64
 	OpenLow, OpenHigh bool
 }
 
-// ParseInterval reads the notation of the want tag.
+// ParseInterval reads the notation of the want tag: [ and ] include an end, ( and ) exclude it. It does not check
+// that low is below high.
 func ParseInterval(text string) (Interval, error) {
 	low, high, found := strings.Cut(text, ",")
 	if !found || len(low) < 2 || len(high) < 2 {
@@ -145,10 +153,12 @@ func ParseInterval(text string) (Interval, error) {
 	return r, nil
 }
 
+// contains reports whether v is in the range. NaN is in none.
 func (r Interval) contains(v float64) bool {
 	return (v > r.Low || v == r.Low && !r.OpenLow) && (v < r.High || v == r.High && !r.OpenHigh)
 }
 
+// String says the range in words: "at least 0 and below 1".
 func (r Interval) String() string {
 	low, high := "at least", "at most"
 	if r.OpenLow {

@@ -8,7 +8,8 @@ import (
 // Max is the greatest length of a name, in bytes.
 const Max = 64
 
-// Check returns what is wrong with the name of a worker. It needs 1 to Max letters, digits, '-' and '_'.
+// Check returns what is wrong with the name of a worker. It needs 1 to Max letters, digits, '-' and '_': such a
+// name is one word on a command line, in a path and in the subject of a message.
 func Check(name string) error {
 	if name == "" || len(name) > Max {
 		return fmt.Errorf("%q has %d characters, want 1 to %d", name, len(name), Max)

@@ -2,8 +2,9 @@ package setting
 
 import "strings"
 
-// Nearest returns the candidate with the fewest edits from word, or "" if no candidate is similar. Of equally similar
-// ones the first wins.
+// Nearest returns the candidate with the fewest edits from word, or "" if no candidate is similar: at most three
+// edits, and at most half as many as the word has letters, but one is always allowed. Of equally similar ones the
+// first wins. Case does not count.
 func Nearest(word string, candidates []string) string {
 	best, fewest := "", max(1, min(3, len(word)/2))+1
 	for _, c := range candidates {
@@ -17,6 +18,8 @@ func Nearest(word string, candidates []string) string {
 // distance counts the edits between a and b: insertion, deletion, substitution
 // and exchange of neighbours (optimal string alignment).
 func distance(a, b string) int {
+	// Rows of the table of distances between the beginnings of a and b: the last but one, the last, and the one
+	// that is filled.
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

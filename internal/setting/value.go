@@ -10,8 +10,11 @@ import (
 	"time"
 )
 
-// Assign parses text as the value of the key and stores it in the struct that settings points to. It returns the fault
-// and the hint; both are empty on success.
+// How values are read and written as texts. A fault and its hint are parts of a sentence, which package config puts
+// together with the place where the text stands.
+
+// Assign parses text as the value of the key and stores it in the struct that settings points to. It returns the
+// fault and the hint; both are empty on success. After a fault the struct is as it was.
 func (k Key) Assign(settings any, text string) (fault, hint string) {
 	switch k.Type {
 	case "text":
@@ -27,6 +30,7 @@ func (k Key) Assign(settings any, text string) (fault, hint string) {
 	}
 }
 
+// assignText stores a text; if the key has words, only one of them.
 func (k Key) assignText(settings any, text string) (fault, hint string) {
 	if len(k.Values) > 0 && !slices.Contains(k.Values, text) {
 		hint = "must be " + strings.Join(k.Values, " or ")
@@ -39,6 +43,7 @@ func (k Key) assignText(settings any, text string) (fault, hint string) {
 	return "", ""
 }
 
+// assignBool stores true or false, and takes no other spelling.
 func (k Key) assignBool(settings any, text string) (fault, hint string) {
 	switch text {
 	case "true", "false":
@@ -48,6 +53,7 @@ func (k Key) assignBool(settings any, text string) (fault, hint string) {
 	return fmt.Sprintf("%q is neither true nor false", text), ""
 }
 
+// assignDuration stores a duration as time.ParseDuration reads it. Its range is in seconds.
 func (k Key) assignDuration(settings any, text string) (fault, hint string) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
@@ -60,6 +66,7 @@ func (k Key) assignDuration(settings any, text string) (fault, hint string) {
 	return "", ""
 }
 
+// assignNumber stores a finite number within its range.
 func (k Key) assignNumber(settings any, text string) (fault, hint string) {
 	v, err := strconv.ParseFloat(ungroup(text), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -72,6 +79,8 @@ func (k Key) assignNumber(settings any, text string) (fault, hint string) {
 	return "", ""
 }
 
+// assignInteger stores a whole number within its range. An int is kept within 32 bits, so that a configuration
+// means the same on every machine; a uint64 may be a seed, of which every bit counts.
 func (k Key) assignInteger(settings any, text string) (fault, hint string) {
 	field := k.field(settings)
 	if field.CanUint() {
@@ -85,6 +94,7 @@ func (k Key) assignInteger(settings any, text string) (fault, hint string) {
 		field.SetUint(v)
 		return "", ""
 	}
+	// The sign is read apart, because parseUint knows none.
 	negative := strings.HasPrefix(text, "-")
 	v, ok := parseUint(strings.TrimPrefix(text, "-"))
 	if !ok || v > math.MaxInt32 {
@@ -124,6 +134,7 @@ func parseUint(text string) (uint64, bool) {
 	if v, err := strconv.ParseUint(plain, base, 64); err == nil {
 		return v, true
 	}
+	// Up to 2^53 a float64 has every whole number, so that 1e5 is exact.
 	f, err := strconv.ParseFloat(plain, 64)
 	if err != nil || f < 0 || f > 1<<53 || f != math.Trunc(f) {
 		return 0, false
@@ -144,7 +155,8 @@ func ungroup(text string) string {
 	return b.String()
 }
 
-// Format writes the value of the key in the struct that settings points to. Assign and YAML read the same value back.
+// Format writes the value of the key in the struct that settings points to. Assign and YAML read the same value
+// back, and equal values have equal texts.
 func (k Key) Format(settings any) string {
 	v := k.field(settings)
 	switch {
@@ -163,7 +175,8 @@ func (k Key) Format(settings any) string {
 	}
 }
 
-// Quote quotes a word unless it begins with a letter and YAML reads it as text.
+// Quote quotes a word unless it begins with a letter and YAML reads it as text: the words that some versions of
+// YAML take for booleans or null are quoted.
 func Quote(s string) string {
 	for i, c := range s {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Short writes a duration in a short form: 8s, 4m05s, 3h07m, 2d04h.
+// Short writes a duration in a short form: 8s, 4m05s, 3h07m, 2d04h. It is rounded to seconds; from an hour on
+// smaller units are cut off.
 func Short(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	switch {
@@ -22,9 +23,10 @@ func Short(d time.Duration) string {
 	}
 }
 
-// Group writes a whole number with commas: 20,000.
+// Group writes a whole number with commas: 20,000. The number is not negative, and fits an int64.
 func Group[T ~int | ~int64 | ~uint64](n T) string {
 	s := strconv.FormatInt(int64(n), 10)
+	// Digits before the first comma: one to three.
 	start := len(s) % 3
 	if start == 0 {
 		start = 3
@@ -37,7 +39,7 @@ func Group[T ~int | ~int64 | ~uint64](n T) string {
 	return b.String()
 }
 
-// Bytes writes a number of bytes with a binary unit: 512 B, 1.5 MiB.
+// Bytes writes a number of bytes with a binary unit: 512 B, 1.5 MiB. The largest unit is TiB.
 func Bytes(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
@@ -52,7 +54,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, unit)
 }
 
-// Count writes a number of things: 1 worker, 2 workers.
+// Count writes a number of things: 1 worker, 2 workers. The plural of thing has an s.
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

@@ -12,7 +12,8 @@ type Fact [2]string
 // Facts describe something to people, or to programs.
 type Facts []Fact
 
-// Map is the facts by their names, for programs.
+// Map is the facts by their names, for programs: blanks in a name become _, and the texts of facts that go on, or
+// that have the same name, are joined by "; ".
 func (f Facts) Map() map[string]string {
 	texts := map[string]string{}
 	name := ""
@@ -25,7 +26,8 @@ func (f Facts) Map() map[string]string {
 	return texts
 }
 
-// Write writes one line per fact. Facts may come from files.
+// Write writes one line per fact, the texts below each other where names have at most nine characters. Facts may
+// come from files: what a terminal would obey does not get there.
 func (f Facts) Write(w io.Writer) error {
 	var b strings.Builder
 	for _, fact := range f {

@@ -19,7 +19,8 @@ func FoldText(line string, width int) string {
 	return fold(line, width, strings.Repeat(" ", hang(line, width)), "")
 }
 
-// FoldCommand is Fold for a command of a shell, whose lines go on behind a backslash.
+// FoldCommand is FoldText for a command of a shell, whose lines go on behind a backslash, so that they can be
+// copied.
 func FoldCommand(line string, width int) string {
 	if width < 1 || length(line) <= width {
 		return line
@@ -27,7 +28,8 @@ func FoldCommand(line string, width int) string {
 	return fold(line, width, strings.Repeat(" ", indent(line)+2), " \\")
 }
 
-// fold breaks a line; end is written where a line goes on.
+// fold breaks a line at spaces: end is written where a line goes on, hanging before what follows. A break drops the
+// spaces at which it is made. Nothing is broken before the first word of a line, so that a long word stands alone.
 func fold(line string, width int, hanging, end string) string {
 	var b strings.Builder
 	first := indent(line)
@@ -36,6 +38,7 @@ func fold(line string, width int, hanging, end string) string {
 	for i, word := range words(line[first:]) {
 		gap := len(word) - len(strings.TrimLeft(word, " "))
 		n := length(word)
+		// Every line leaves room for end, the last one too.
 		limit := width - length(end)
 		if i > 0 && begun && column+n > limit && column > len(hanging) {
 			b.WriteString(end + "\n" + hanging)
@@ -48,7 +51,8 @@ func fold(line string, width int, hanging, end string) string {
 	return b.String()
 }
 
-// words are the words of a text, each with the spaces before it.
+// words are the words of a text, each with the spaces before it, so that their sum is the text; spaces at its end
+// count as a word.
 func words(text string) []string {
 	var list []string
 	for len(text) > 0 {
@@ -62,9 +66,11 @@ func words(text string) []string {
 	return list
 }
 
+// indent is the number of spaces at the beginning of a line.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// hang is the column to which the rest of a line is indented.
+// hang is the column to which the rest of a line is indented. A gap in the right half of the width is no column:
+// too little would fit beside it.
 func hang(line string, width int) int {
 	begin := indent(line)
 	if at := strings.Index(line[begin:], "  "); at > 0 {
@@ -76,7 +82,8 @@ func hang(line string, width int) int {
 	return begin + 2
 }
 
-// length is the number of columns of a text, without escape sequences.
+// length is the number of columns of a text, one for each rune, without the escape sequences that change its
+// colour.
 func length(text string) int {
 	if !strings.Contains(text, "\x1b") {
 		return utf8.RuneCountInString(text)
@@ -95,10 +102,12 @@ func length(text string) int {
 	return n
 }
 
-// Fill sets prose in lines of at most width columns: lines that are not indented are joined to paragraphs and broken
-// anew, lines that are indented stay, and are folded where they are longer.
+// Fill sets prose in lines of at most width columns: lines that are not indented are joined to paragraphs and
+// broken anew, lines that are indented stay, and are folded where they are longer. Empty lines end a paragraph. A
+// line that ends with a colon at the beginning of a paragraph stays alone, as the heading of a list.
 func Fill(text string, width int) string {
 	var lines, paragraph []string
+	// flush breaks the paragraph that has been collected.
 	flush := func() {
 		if paragraph != nil {
 			lines = append(lines, strings.Split(fold(strings.Join(paragraph, " "), width, "", ""), "\n")...)
@@ -140,7 +149,7 @@ func FoldComments(text string, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// comment is where the comment of a line begins, outside of quotes; below 0: it has none.
+// comment is where the comment of a line begins, at "# " outside of double quotes; below 0: it has none.
 func comment(line string) int {
 	quoted := false
 	for i, r := range line {

@@ -2,11 +2,12 @@ package terminal
 
 import "time"
 
-// Meter measures a rate over the recent past.
+// Meter measures a rate over the recent past. The zero value is ready for use, by one goroutine at a time.
 type Meter struct {
 	marks []mark
 }
 
+// mark says that a count was reached at a time.
 type mark struct {
 	at    time.Time
 	count uint64
@@ -18,13 +19,15 @@ const (
 	meterMarks = 64
 )
 
-// Add records that count was reached at a time. Times and counts do not decrease.
+// Add records that count was reached at a time. Times and counts do not decrease. A Meter keeps about meterMarks of
+// them, however often it is called, but always the last two.
 func (m *Meter) Add(at time.Time, count uint64) {
 	if n := len(m.marks); n > 1 && at.Sub(m.marks[n-2].at) < meterSpan/meterMarks {
 		m.marks[n-1] = mark{at, count} // close to the mark before: the last mark moves
 		return
 	}
 	m.marks = append(m.marks, mark{at, count})
+	// Marks older than the span go, but two stay, so that a run with slow steps has a rate.
 	drop := 0
 	for drop < len(m.marks)-2 && at.Sub(m.marks[drop].at) > meterSpan {
 		drop++

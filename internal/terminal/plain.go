@@ -28,7 +28,8 @@ func Plain(text string) string {
 	}, text)
 }
 
-// Lines is Plain for text of several lines, with tabs. The colour that a logger gives to the level of a line stays.
+// Lines is Plain for text of several lines, with tabs. The colour that a logger gives to the level of a line stays,
+// and is ended behind the level. Invalid UTF-8 becomes replacement characters.
 func Lines(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return r != '\n' && (hostile(r) || r == utf8.RuneError) }) < 0 {
 		return text
@@ -50,7 +51,8 @@ func Lines(text string) string {
 	return b.String()
 }
 
-// ended ends the colour of a level. Where stdout is no terminal the logger forgets it.
+// ended ends the colour of a level. Lines writes it itself, because the logger leaves it out where stdout is no
+// terminal, whatever it writes to.
 const ended = "\x1b[0m"
 
 // level is the length of a level in colour at the beginning of text, as a logger writes it; 0: there is none.
@@ -67,7 +69,8 @@ func level(text string) int {
 	return 0
 }
 
-// JSON is text in JSON whose hostile characters are written as escapes. Its value is the same.
+// JSON is text in JSON, indented by spaces, whose hostile characters are written as escapes. Its value is the same:
+// they stand only within strings, where an escape means the character.
 func JSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -80,7 +83,8 @@ func JSON(text string) string {
 	return b.String()
 }
 
-// Raw is an output without anything that is done for people: for what programs read.
+// Raw is an output without anything that is done for people, if out has a method Raw that returns one, or else out
+// itself: for what programs read.
 func Raw(out io.Writer) io.Writer {
 	if w, ok := out.(interface{ Raw() io.Writer }); ok {
 		return w.Raw()

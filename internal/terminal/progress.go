@@ -29,12 +29,14 @@ type Term struct {
 	Value float64
 }
 
-// Line writes the progress in at most width columns (below 1: no limit). It leaves out the least important parts first.
+// Line writes the progress in at most width columns (below 1: no limit). It leaves out the least important parts
+// first, all of one rank at a time; step, objective and note stay, even where they are wider.
 func (p Progress) Line(width int) string {
 	terms := make([]string, len(p.Terms))
 	for i, t := range p.Terms {
 		terms[i] = t.Name + " " + number(t.Value)
 	}
+	// In the order of the line.
 	parts := []struct {
 		text string
 		rank int // the part with the highest rank is left out first
@@ -51,6 +53,7 @@ func (p Progress) Line(width int) string {
 		{p.eta(), 1},
 		{p.Note, 0},
 	}
+	// 8 is the highest rank above.
 	for limit := 8; ; limit-- {
 		var kept []string
 		for _, part := range parts {
@@ -65,6 +68,7 @@ func (p Progress) Line(width int) string {
 	}
 }
 
+// objective and the functions below are the parts of the line; each is empty where it is not known.
 func (p Progress) objective() string {
 	if len(p.Terms) == 0 {
 		return ""
@@ -134,6 +138,8 @@ func decimals(v float64) int {
 	}
 }
 
+// percent is the share of a in b in whole percent, rounded down so that 100 is only reached at the end; 0 for an
+// empty b.
 func percent(a, b uint64) int {
 	if b == 0 {
 		return 0

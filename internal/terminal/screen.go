@@ -11,6 +11,7 @@ import (
 // Screen lets log lines and a status share one output. On a terminal the status, of one line or several, stays at the
 // end and is repainted there; on other outputs it is a plain line every Interval. A Screen is safe for concurrent use.
 type Screen struct {
+	// mu guards the rest.
 	mu        sync.Mutex
 	out       io.Writer
 	options   Options
@@ -58,6 +59,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	if end == 0 {
 		return len(p), s.err
 	}
+	// The status makes room for the lines, and is painted again below them.
 	s.erase()
 	s.put(string(s.partial[:end]))
 	s.partial = append(s.partial[:0], s.partial[end:]...)
@@ -65,9 +67,11 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), s.err
 }
 
+// lastLine is the number of bytes up to the end of the last complete line; 0 if there is none.
 func lastLine(p []byte) int { return strings.LastIndexByte(string(p), '\n') + 1 }
 
-// Status sets the status, without a line end. It is painted at once if the last painting is old enough.
+// Status sets the status, of one line or several, without a line end. It is painted at once if the last painting is
+// old enough; otherwise the next Write, Status or Finish may paint it. No timer does.
 func (s *Screen) Status(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +96,8 @@ func (s *Screen) Status(line string) {
 	s.put(line + "\n")
 }
 
-// Finish writes the latest status as a last plain line and forgets it.
+// Finish writes the latest status as a last plain line and forgets it. The screen may be used again. A line that
+// has not ended is kept.
 func (s *Screen) Finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,14 +114,16 @@ func (s *Screen) Terminal() bool { return s.options.Terminal }
 // Width is the number of columns; 0: no limit.
 func (s *Screen) Width() int { return s.options.Width() }
 
-// Err is the first error of a write; nil if there was none.
+// Err is the first error of a write; nil if there was none. Status and Finish return none: nobody could do anything
+// about it where they are called.
 func (s *Screen) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
 }
 
-// paint writes the status without a line end, cut to the width.
+// paint writes the status without a line end, each of its lines cut to one column less than the width, so that the
+// cursor stays in the line. It is only called where the status is not painted.
 func (s *Screen) paint() {
 	if !s.options.Terminal || s.options.Quiet || s.status == "" {
 		return
@@ -129,7 +136,8 @@ func (s *Screen) paint() {
 	s.painted = len(lines)
 }
 
-// erase empties the lines of the status, and goes to the first of them.
+// erase empties the lines of the status, and goes to the first of them. It writes past the folding of lines, which
+// would replace the escape sequences.
 func (s *Screen) erase() {
 	if s.painted > 0 {
 		s.putTo(Raw(s.out), "\r\x1b[K"+strings.Repeat("\x1b[A\x1b[K", s.painted-1))
@@ -137,8 +145,10 @@ func (s *Screen) erase() {
 	}
 }
 
+// put writes text through what out does for people.
 func (s *Screen) put(text string) { s.putTo(s.out, text) }
 
+// putTo writes text and keeps the first error.
 func (s *Screen) putTo(out io.Writer, text string) {
 	if _, err := io.WriteString(out, text); err != nil && s.err == nil {
 		s.err = err

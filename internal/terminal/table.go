@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table of text. Its first column is aligned to the left, the others to the right.
+// Table is a table of text. Its first column is aligned to the left, the others to the right. Rows may have fewer
+// cells than the header, and more.
 type Table struct {
 	rows [][]string // nil: a rule
 	left map[int]bool
 	sign string // the character of rules
 }
 
-// NewTable returns a table with the given header.
+// NewTable returns a table with the given header and a rule below it.
 func NewTable(header ...string) *Table {
 	t := &Table{left: map[int]bool{0: true}, sign: "-"}
 	t.Row(header...)
@@ -63,7 +64,9 @@ func (t *Table) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), nil
 }
 
-// text is the table in lines of at most width columns; 0: no limit.
+// text is the table in lines of at most width columns; 0: no limit. Columns of texts are narrowed first; if the
+// table is still too wide, its columns are divided into parts, which are written below each other with an empty
+// line between them.
 func (t *Table) text(width int) string {
 	widths := t.fit(t.widths(), width)
 	var b strings.Builder
@@ -76,7 +79,7 @@ func (t *Table) text(width int) string {
 	return b.String()
 }
 
-// widths are those of the widest cells.
+// widths are those of the widest cells, in runes, one for each column that any row has.
 func (t *Table) widths() []int {
 	var widths []int
 	for _, row := range t.rows {
@@ -93,9 +96,12 @@ func (t *Table) widths() []int {
 // leastText is the width below which a column of texts is not folded.
 const leastText = 12
 
-// fit narrows columns of texts, the widest first, until the table fits.
+// fit narrows columns of texts, the widest first, until the table fits or none can be narrower. Columns of numbers,
+// which are aligned to the right, keep their width. It changes widths and returns it.
 func (t *Table) fit(widths []int, width int) []int {
 	for excess := total(widths) - width; width > 0 && excess > 0; excess = total(widths) - width {
+		// The widest column is narrowed at most to the width of the next one, so that in the end several are
+		// equally wide.
 		widest, next := -1, leastText
 		for i, w := range widths {
 			if !t.left[i] {
@@ -121,6 +127,7 @@ func (t *Table) fit(widths []int, width int) []int {
 	return widths
 }
 
+// total is the width of a table whose columns have these widths, with two spaces between them.
 func total(widths []int) int {
 	sum := 2 * (len(widths) - 1)
 	for _, w := range widths {
@@ -129,7 +136,8 @@ func total(widths []int) int {
 	return sum
 }
 
-// parts divides columns so that each part fits; all begin with the first column.
+// parts divides columns so that each part fits; all begin with the first column. A part has at least two columns,
+// if the table has, even where these are wider.
 func parts(widths []int, width int) [][]int {
 	var list [][]int
 	var part []int
@@ -147,7 +155,7 @@ func parts(widths []int, width int) [][]int {
 	return append(list, part)
 }
 
-// write writes some columns.
+// write writes some columns, all rows of them, with rules as wide as these columns.
 func (t *Table) write(b *strings.Builder, columns, widths []int) {
 	long := 2 * (len(columns) - 1)
 	for _, c := range columns {
@@ -159,6 +167,7 @@ func (t *Table) write(b *strings.Builder, columns, widths []int) {
 			continue
 		}
 		cells := make([][]string, len(row))
+		// A row is as high as the highest of its cells.
 		lines := 1
 		for _, c := range columns {
 			if c < len(row) {
@@ -172,7 +181,7 @@ func (t *Table) write(b *strings.Builder, columns, widths []int) {
 	}
 }
 
-// line is line n of a row.
+// line is line n of a row. Spaces at its end are dropped.
 func (t *Table) line(cells [][]string, columns, widths []int, n int) string {
 	var b strings.Builder
 	for i, c := range columns {

@@ -13,11 +13,11 @@ import (
 // Invariant: after t updates of the moments, power1 = Beta1^t and power2 = Beta2^t, each computed by t multiplications.
 type Adam struct {
 	schedule       Schedule
-	m, v           []float32
-	power1, power2 float64
-	running        running
-	leftOut        bool    // the last update
-	factor         float64 // of the rate: a power of two, see Retreat
+	m, v           []float32 // first and second moment, by parameter
+	power1, power2 float64   // Beta1^t and Beta2^t
+	running        running   // norm of the gradients, if a limit follows from it
+	leftOut        bool      // the last update
+	factor         float64   // of the rate: a power of two, see Retreat
 	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
 	// cores at that time.
 	Spread bool
@@ -47,7 +47,8 @@ func (a *Adam) Moments() []Moment {
 // LeftOut reports whether the last Update left its gradient out.
 func (a *Adam) LeftOut() bool { return a.leftOut }
 
-// Resume has to be called after the moments were set to their values after that many updates.
+// Resume has to be called after the moments were set to their values after that many updates. It takes as many
+// multiplications as updates, so that the powers have the bits of a run that was never interrupted.
 func (a *Adam) Resume(updates uint64) {
 	a.power1, a.power2, a.running.updates = 1, 1, updates
 	for range updates {
@@ -55,7 +56,7 @@ func (a *Adam) Resume(updates uint64) {
 	}
 }
 
-// Reset sets the moments to zero.
+// Reset sets the moments to zero. It begins anew at update 0, as in every round of a replica.
 func (a *Adam) Reset() {
 	clear(a.m)
 	clear(a.v)
@@ -90,9 +91,11 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 		return norm, rate, ErrOverflow
 	}
 	clip, applied := float32(1), norm
+	// NaN and infinity are out, so the quotient is a number in (0, 1).
 	if limit := a.running.limit(c); limit > 0 && norm > limit {
 		clip, applied = float32(limit/norm), limit
 	}
+	// Nothing but sum has changed up to here: the caller can end the run with the parameters of before.
 	if applied > maxNorm {
 		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32",
 			applied, maxNorm)
@@ -105,6 +108,7 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 	if a.leftOut {
 		return norm, rate, nil
 	}
+	// With r = √(1−β₂ᵗ): rate·m̂/(√v̂ + ε) = (rate·r/(1−β₁ᵗ))·m/(√v + ε·r).
 	root := math.Sqrt(1 - a.power2)
 	finite := a.apply(theta, sum, clip, step%settleEvery == settleEvery-1, kernel.AdamStep{
 		Beta1: float32(c.Beta1), OneMinusBeta1: float32(1 - c.Beta1),
@@ -148,7 +152,8 @@ func (a *Adam) apply(theta, gradient []float32, clip float32, settling bool, ste
 	return !infinite.Load()
 }
 
-// applyTo is apply for the elements [from, to).
+// applyTo is apply for the elements [from, to). Each element depends on its own moments and gradient alone, so any
+// division into parts gives the same bits.
 func (a *Adam) applyTo(from, to int, theta, gradient []float32, clip float32, settling bool,
 	step kernel.AdamStep,
 ) bool {

@@ -15,7 +15,8 @@ type running struct {
 	updates uint64    // that it was fed with
 }
 
-// limit is the largest norm for the next gradient, given the one that is fixed; 0: there is none.
+// limit is the largest norm for the next gradient, given the one that is fixed; 0: there is none. Before the first
+// norm is known, only the fixed one holds.
 func (r *running) limit(s *Schedule) float64 {
 	limit := s.Clip
 	if s.ClipFactor > 0 && r.norm[0] > 0 {
@@ -32,7 +33,7 @@ func (r *running) outlying(s *Schedule, norm float64) bool {
 	return s.Outlier > 0 && r.updates >= 1/(1-clipMemory) && norm > float64(s.Outlier*float64(r.norm[0]))
 }
 
-// feed enters the norm of a gradient after clipping.
+// feed enters the norm of a gradient after clipping. It does nothing where there is no running norm.
 func (r *running) feed(norm float64) {
 	if r.norm == nil {
 		return

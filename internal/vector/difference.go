@@ -14,9 +14,10 @@ import (
 //	q = (exact − shown)/2^e[b], rounded to the nearest integer, to the even one of two
 //	shown ← shown + q·2^e[b]
 //
-// The product is exact and the sum is rounded once, fused or not. So whoever has the shown parameters of before, and q
-// and e, gets the same bits. What is rounded off stays between exact and shown, and is a part of the next difference:
-// no error adds up (error feedback), and rounding needs no random numbers to be without bias.
+// The product is exact and the sum is rounded once, fused or not. So whoever has the shown parameters of before, and
+// q and e, gets the same bits. What is rounded off stays between exact and shown, and is a part of the next
+// difference: no error adds up (error feedback), and rounding needs no random numbers to be without bias. Several
+// goroutines may call Follow for different blocks, or Integers, but not both at a time.
 type Difference struct {
 	grid      *Grid
 	integers  []float32 // q, by parameter
@@ -35,6 +36,7 @@ func (d *Difference) Follow(shown, exact []float32, first, end int) (finite bool
 	for b := first; b < end; b++ {
 		from, to := d.grid.block(b)
 		q, part := d.integers[from:to], shown[from:to]
+		// q holds the difference first, then its integers, in the same memory.
 		kernel.Sub(q, exact[from:to], part)
 		e := d.grid.need(min(kernel.Greatest(q), math.MaxFloat32)) // it may be beyond float32
 		d.exponents[b] = e
@@ -73,7 +75,8 @@ func (g *Grid) Integers(from, to int) int {
 	return to - from + end - first
 }
 
-// Add does with part, the elements from there on of a vector, what Follow did with them, given its Integers.
+// Add does with part, the elements from there on of a vector, what Follow did with them, given its Integers. Whoever
+// receives these from another process compares a checksum of part afterwards.
 func (g *Grid) Add(part, integers []float32, from int) {
 	to := from + len(part)
 	first, end := g.span(from, to)
@@ -81,6 +84,7 @@ func (g *Grid) Add(part, integers []float32, from int) {
 	exponents := integers[parameters : parameters+end-first]
 	for b := first; b < end; b++ {
 		begin, stop := g.block(b)
+		// A block that is cut by the end of a chunk has its exponent in both chunks.
 		begin, stop = max(begin, from)-from, min(stop, to)-from
 		kernel.AddScaled(part[begin:stop], power(exponents[b-first]), integers[begin:stop])
 	}
@@ -95,7 +99,8 @@ func (g *Grid) block(b int) (from, to int) {
 	return from, g.ends[b]
 }
 
-// span returns the blocks [first, end) that have parameters among the elements [from, to).
+// span returns the blocks [first, end) that have parameters among the elements [from, to). A block that has some of
+// them is among them. It searches in O(log n) steps.
 func (g *Grid) span(from, to int) (first, end int) {
 	n := g.Parameters()
 	if from, to = min(from, n), min(to, n); from == to {

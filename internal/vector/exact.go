@@ -8,9 +8,11 @@ import (
 // Words is the number of float32 that one float64 is written in: 64 = 22 + 21 + 21 bits.
 const Words = 3
 
+// low are the 21 bits of the second and third word.
 const low = 1<<21 - 1
 
-// Write writes float64 values to dst, [len(src), Words].
+// Write writes float64 values to dst, [len(src), Words]. dst has room for them. A NaN keeps its bits, too, as it
+// travels as integers.
 func Write(dst []float32, src []float64) {
 	for i, v := range src {
 		b, w := math.Float64bits(v), dst[i*Words:(i+1)*Words]
@@ -18,7 +20,8 @@ func Write(dst []float32, src []float64) {
 	}
 }
 
-// Read reads float64 values that Write has written. It reports whether they can be such: dst is undefined if not.
+// Read reads float64 values that Write has written. It reports whether they can be such: dst is undefined if not. It
+// is safe for parameters that another process has sent: only whole numbers within their range are turned into bits.
 func Read(dst []float64, src []float32) bool {
 	for i := range dst {
 		var b uint64
@@ -27,6 +30,7 @@ func Read(dst []float64, src []float32) bool {
 			if j == 0 {
 				limit, shift = 1<<22, 0
 			}
+			// The negation refuses a NaN, too.
 			if !(w >= 0 && w < limit) || w != float32(uint64(w)) {
 				return false
 			}
@@ -88,7 +92,7 @@ func (l Layout) Chain(shard int) int {
 	return chain
 }
 
-// Put writes the state of a chain that has begun to its region.
+// Put writes the state of a chain that has begun to its region. The region is that of Layout.Of.
 func Put(region []float32, state []float64) {
 	region[0] = 1
 	Write(region[1:], state)

@@ -54,15 +54,17 @@ func (w Width) headroom() float64 {
 func (w Width) MaxShards() int { return 1 << (w.sumBits() - w.leastBits()) }
 
 // Grid divides a vector of parameters into blocks. A vector that is rounded on a grid has an extra element for each
-// block, after the parameters: the smallest exponent that the block needs.
+// block, after the parameters: the smallest exponent that the block needs. It does not change, so any number of
+// goroutines may use it. A nil Grid stands for vectors that travel as float32.
 type Grid struct {
 	width Width
-	ends  []int // of the blocks
-	bits  int   // for the magnitude of a shard's integers
-	limit float32
+	ends  []int   // of the blocks
+	bits  int     // for the magnitude of a shard's integers
+	limit float32 // largest magnitude of a shard's integer: 2^bits − 1
 }
 
-// NewGrid makes the grid for tensors of the given sizes, and for sums over that many shards in integers of a width.
+// NewGrid makes the grid for tensors of the given sizes, and for sums over that many shards in integers of a width. A
+// tensor of n parameters has ⌈n/BlockSize⌉ blocks; one without parameters has none.
 func NewGrid(width Width, sizes []int, shards int) (*Grid, error) {
 	if width != Int8 && width != Int16 {
 		return nil, fmt.Errorf("integers of %d bytes", width)
@@ -71,6 +73,7 @@ func NewGrid(width Width, sizes []int, shards int) (*Grid, error) {
 		return nil, fmt.Errorf("%d shards: sums of %d bits hold at most %d, as the integers of each need %d bits", shards,
 			8*width, width.MaxShards(), width.leastBits())
 	}
+	// ⌈log₂ shards⌉ of the bits of a sum are for the number of its terms.
 	g := &Grid{width: width, bits: width.sumBits() - bits.Len(uint(shards-1))}
 	g.limit = float32(int(1)<<g.bits - 1)
 	at := 0
@@ -108,7 +111,8 @@ func (g *Grid) Equal(o *Grid) bool {
 	return g == o || g != nil && o != nil && g.width == o.width && g.bits == o.bits && slices.Equal(g.ends, o.ends)
 }
 
-// need is the smallest exponent e with greatest ≤ limit·2^e, within [lowest, highest]. greatest is finite.
+// need is the smallest exponent e with greatest ≤ limit·2^e, within [lowest, highest]. greatest is finite. One that
+// is above limit·2^e and below 2^(e+bits) takes the exponent above.
 func (g *Grid) need(greatest float32) float32 {
 	f, e := math.Frexp(float64(greatest)) // f·2^e, f in [½,1)
 	e -= g.bits
@@ -121,7 +125,7 @@ func (g *Grid) need(greatest float32) float32 {
 	return float32(max(e, lowest))
 }
 
-// power is 2^e. If that is not a normal number, power is the nearest one.
+// power is 2^e for a whole number e. If that is not a normal number, power is the nearest one.
 func power(e float32) float32 {
 	return math.Float32frombits(uint32(127+int32(min(max(e, -126), 127))) << 23)
 }

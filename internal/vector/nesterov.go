@@ -9,19 +9,20 @@ import (
 // Outer has the constants of the updates between rounds of local steps.
 type Outer struct {
 	Rate     float64 // multiplies the replicas' mean movement
-	Momentum float64
-	Every    uint64 // updates of a replica in a round; 0: there are no rounds
+	Momentum float64 // μ, in [0,1)
+	Every    uint64  // updates of a replica in a round; 0: there are no rounds
 }
 
 // Nesterov is the outer optimiser of DiLoCo (Douillard et al. 2023, algorithm 1): stochastic gradient descent with
 // Nesterov's momentum. Its gradient is how far the replicas have moved from the common parameters.
 type Nesterov struct {
 	outer    Outer
-	schedule Schedule // of the replicas
-	velocity []float32
+	schedule Schedule  // of the replicas
+	velocity []float32 // u, by parameter
 }
 
-// NewNesterov returns the outer optimiser for size parameters. s is the schedule of the replicas.
+// NewNesterov returns the outer optimiser for size parameters. s is the schedule of the replicas. The velocity is
+// zero.
 func NewNesterov(o Outer, s Schedule, size int) *Nesterov {
 	return &Nesterov{outer: o, schedule: s, velocity: make([]float32, size)}
 }

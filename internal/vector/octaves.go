@@ -17,7 +17,8 @@ type Magnitudes struct {
 	Parameters []Octaves `json:"parameters"`
 }
 
-// CountOctaves counts the values, which are finite.
+// CountOctaves counts the values, which are finite. It reads the exponent of each float32, whose 8 bits are the
+// octave plus 127; subnormal numbers and zeros have 0 there.
 func CountOctaves(values []float32) Octaves {
 	const bias, exponents = 127, 256
 	var all [exponents]int

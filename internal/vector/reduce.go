@@ -6,7 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
 
-// Block is an aligned subtree: the shards [First, First+Count), Count a power of two that divides First.
+// Block is an aligned subtree: the shards [First, First+Count), Count a power of two that divides First. It is a node
+// of the complete binary tree over the shards.
 type Block struct{ First, Count int }
 
 // String names the block's shards, "4..7" or "4".
@@ -17,7 +18,8 @@ func (b Block) String() string {
 	return fmt.Sprintf("%d..%d", b.First, b.First+b.Count-1)
 }
 
-// Valid reports whether b is a node of the tree over the given number of shards.
+// Valid reports whether b is a node of the tree over the given number of shards. Blocks come in messages, so this is
+// checked before anything is added.
 func (b Block) Valid(shards int) bool {
 	return b.Count > 0 && PowerOfTwo(b.Count) && b.First >= 0 && b.First%b.Count == 0 && b.First <= shards-b.Count
 }
@@ -39,7 +41,8 @@ func (b Block) Sibling() (sibling Block, left bool) {
 // PowerOfTwo reports whether n is 1, 2, 4, …
 func PowerOfTwo(n int) bool { return n > 0 && n&(n-1) == 0 }
 
-// Partial is the sum over a block: of gradients (empty if only terms are needed) and of loss terms.
+// Partial is the sum over a block: of gradients (empty if only terms are needed) and of loss terms. The last values
+// can be maxima instead: see Tree.Peaks.
 type Partial struct{ Values, Terms []float32 }
 
 // add sets p to p + q; for the last peaks values of p it takes the larger of the two instead.
@@ -61,6 +64,7 @@ func (p Partial) add(q Partial, peaks int, spread bool) {
 // Tree sums the partials of a block as they arrive. It has no clock. The zero value is not usable.
 //
 // Invariant: the blocks in nodes are disjoint, and no two are siblings.
+// One goroutine at a time may use it.
 type Tree struct {
 	// Peaks is the number of values, the last ones of a partial, of which the tree takes the maximum and not the sum.
 	// It is set before the first Add.
@@ -70,7 +74,7 @@ type Tree struct {
 	Spread bool
 
 	root  Block
-	nodes map[Block]Partial
+	nodes map[Block]Partial // sums that wait for their siblings, or the whole
 }
 
 // NewTree returns a tree over the shards of root.
@@ -88,6 +92,7 @@ func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
 			break
 		}
 		delete(t.nodes, sibling)
+		// The sum is always left plus right, in the memory of the left one, whichever came first.
 		if !left {
 			p, q, b = q, p, sibling
 		}
@@ -98,7 +103,7 @@ func (t *Tree) Add(b Block, p Partial, free func(Partial)) {
 	t.nodes[b] = p
 }
 
-// Take returns the sum over all shards and empties the tree, if the sum is complete.
+// Take returns the sum over all shards and empties the tree, if the sum is complete. The caller owns it from then on.
 func (t *Tree) Take() (Partial, bool) {
 	p, ok := t.nodes[t.root]
 	if ok {

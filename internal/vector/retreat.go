@@ -17,13 +17,15 @@ type Retreat struct {
 	adam  *Adam
 }
 
-// NewRetreat returns the retreat of an optimiser that leaves outlying gradients out.
+// NewRetreat returns the retreat of an optimiser that leaves outlying gradients out. It does not own the optimiser,
+// whose factor and first moment it changes.
 func NewRetreat(adam *Adam) *Retreat { return &Retreat{make([]float32, 2), adam} }
 
 // Moment is what a checkpoint has of it. The slice belongs to the Retreat.
 func (r *Retreat) Moment() Moment { return Moment{"adam.retreat", r.state} }
 
-// Resume has to be called after the moment was set.
+// Resume has to be called after the moment was set. The factor follows from the number of retreats, so a checkpoint
+// needs nothing else.
 func (r *Retreat) Resume() { r.adam.factor = math.Ldexp(1, -int(r.state[1])) }
 
 // Note takes in whether an update was left out, and reports whether the run retreats. Then it changes theta.

@@ -9,8 +9,8 @@ import (
 
 // Rounder rounds the gradients of shards. Its state does not change, so any number of goroutines may use it.
 type Rounder struct {
-	Grid *Grid
-	Seed uint64
+	Grid *Grid  // nil: nothing is rounded
+	Seed uint64 // of the run
 }
 
 // Equal reports whether two rounders give equal results.
@@ -30,6 +30,7 @@ func (r Rounder) Round(g, exponents []float32, step uint64, shard int) error {
 	for b, to := range r.Grid.ends {
 		part := g[from:to]
 		greatest := kernel.Greatest(part)
+		// A NaN is not below it either.
 		if !(greatest <= math.MaxFloat32) {
 			return ErrNotFinite
 		}
@@ -40,8 +41,8 @@ func (r Rounder) Round(g, exponents []float32, step uint64, shard int) error {
 	return nil
 }
 
-// Restore turns the sum of rounded gradients into a gradient, in place. It returns the gradient without the elements of
-// the blocks.
+// Restore turns the sum of rounded gradients into a gradient, in place. It returns the gradient without the elements
+// of the blocks. The product with a power of two is exact unless it leaves the range of float32.
 func (g *Grid) Restore(sum, exponents []float32) []float32 {
 	from := 0
 	for b, to := range g.ends {

@@ -16,8 +16,8 @@ const (
 // Levels are multiples of 1/64, and all arithmetic on them is exact.
 type Scales struct {
 	width     Width
-	levels    []float32
-	exponents []float32
+	levels    []float32 // by block, in octaves; never below lowest
+	exponents []float32 // of the step under way; the memory belongs to the caller of NewScales
 }
 
 // NewScales begins without knowledge: the gradients of the first step do not fit and show which exponents they need.
@@ -34,7 +34,7 @@ func (s *Scales) Levels() []float32 { return s.levels }
 // Exponents are the current exponents. The slice belongs to the Scales.
 func (s *Scales) Exponents() []float32 { return s.exponents }
 
-// Restore continues with levels from before; without levels it begins as NewScales does.
+// Restore continues with levels from before; without levels it begins as NewScales does. It copies them.
 func (s *Scales) Restore(levels []float32) {
 	if len(levels) == 0 {
 		for b := range s.levels {
@@ -61,6 +61,7 @@ func (w Width) Exponents(dst, levels []float32) {
 	}
 }
 
+// exponent is what a level leads to: the next whole number, and the headroom above it.
 func (w Width) exponent(level float32) float32 {
 	return float32(min(math.Ceil(float64(level))+w.headroom(), highest))
 }
@@ -69,7 +70,7 @@ func (w Width) exponent(level float32) float32 {
 // if there are any, the step has to be computed again.
 func (s *Scales) Widen(needs []float32) (blocks int) { return s.width.Widen(s.exponents, needs) }
 
-// Widen is Scales.Widen for given exponents.
+// Widen is Scales.Widen for given exponents. A block that fits keeps its exponent.
 func (w Width) Widen(exponents, needs []float32) (blocks int) {
 	for b, need := range needs {
 		if need > exponents[b] {
@@ -80,7 +81,8 @@ func (w Width) Widen(exponents, needs []float32) (blocks int) {
 	return blocks
 }
 
-// Close records what the shards of a step needed, and opens the next step.
+// Close records what the shards of a step needed, and opens the next step. needs are the exponents behind the sum of
+// the step, the greatest of all shards.
 func (s *Scales) Close(needs []float32) {
 	for b, need := range needs {
 		s.levels[b] = max(s.levels[b]-fade, need, lowest)

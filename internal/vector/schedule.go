@@ -51,7 +51,8 @@ type Group struct {
 //	Exponential: Rate·Decay^⌊step/DecayEvery⌋, by repeated multiplication
 //	Cosine:      Rate·(Final + (1 − Final)·½(1 + cos(π·step/Horizon))) before Horizon, then Rate·Final
 //
-// times (step+1)/Warmup in the first Warmup updates.
+// times (step+1)/Warmup in the first Warmup updates. It is a function of step alone, so a run that is resumed has the
+// same rates.
 func (s *Schedule) At(step uint64) float64 {
 	r := s.decayed(step)
 	if step+1 < s.Warmup {
@@ -67,6 +68,7 @@ func (s *Schedule) decayed(step uint64) float64 {
 		if step >= s.Horizon {
 			return float64(r * s.Final)
 		}
+		// The kernel's cosine has the same bits on every machine; that of package math need not.
 		_, cos := kernel.SinCos(float64(math.Pi*float64(step)) / float64(s.Horizon))
 		return float64(r * (s.Final + float64((1-s.Final)*float64(0.5*(1+cos)))))
 	}
@@ -106,7 +108,8 @@ func (s *Schedule) Validate() error {
 	return errors.Join(errs...)
 }
 
-// groups calls update for each part of [from, to) whose parameters have the same factor, in order.
+// groups calls update for each part of [from, to) whose parameters have the same factor, in order. The calls cover
+// [from, to) without gaps.
 func (s *Schedule) groups(from, to int, update func(from, to int, factor float64)) {
 	for _, g := range s.Groups {
 		if g.To <= from || g.From >= to {

@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
-// place is a missing value: channel i of step t.
+// place is a missing value: channel i of step t. Lists of places are in order of time, then of channels.
 type place struct{ t, i int }
 
 // mixture is what is known of the missing values after a step: for each node a weight and a normal distribution.
@@ -17,19 +17,21 @@ type mixture struct {
 	means, covs []float64 // [nodes,q], [nodes,q,q]
 }
 
+// resize makes room for so many nodes over the held values; weights and moments are undefined.
 func (m *mixture) resize(nodes int, held []place) {
 	q := len(held)
 	m.held = append(m.held[:0], held...)
 	m.weights, m.means, m.covs = grown(m.weights, nodes), grown(m.means, nodes*q), grown(m.covs, nodes*q*q)
 }
 
+// node returns mean [q] and covariance [q,q] of a node, views.
 func (m *mixture) node(n int) (mean, cov []float64) {
 	q := len(m.held)
 	return m.means[n*q : (n+1)*q], m.covs[n*q*q : (n+1)*q*q]
 }
 
-// visitor is told what a bridge knows. At the last step of a gap it sees each edge: the node before, the regime, and
-// the distribution of the missing values given both.
+// visitor is told what a bridge knows. At the last step of a gap it sees each edge: the node before, the regime,
+// and the distribution of the missing values given both. What it is given is overwritten after the call.
 type visitor interface {
 	level(g gap, t int, m *mixture)
 	edge(g gap, node, k int, held []place, mean, cov []float64)
@@ -39,8 +41,8 @@ type visitor interface {
 //
 //	p(m, x_t | path) = N(m̄, C) N(x_t; W_k f(m), Q_k),  conditioned on what is seen of x_t
 //
-// m are the missing values so far. Nodes that differ only in regimes older than the depth are merged to one with their
-// mean and covariance; without merging all of this is exact.
+// m are the missing values so far. Nodes that differ only in regimes older than the depth are merged to one with
+// their mean and covariance; without merging all of this is exact. All of it is scratch of one goroutine.
 type bridge struct {
 	now, next    mixture
 	held         []place
@@ -69,6 +71,7 @@ func (p *passes) beginGap(g gap) {
 	}
 }
 
+// appendMissing appends the missing values of step t.
 func (r recording) appendMissing(held []place, t int) []place {
 	if !r.full[t] {
 		d := len(r.x) / r.T
@@ -81,13 +84,18 @@ func (r recording) appendMissing(held []place, t int) []place {
 	return held
 }
 
-// crossGap goes over a gap, whose first step has regimes with the predicted probabilities. It sets what is filtered and
-// adds to the log likelihood, unless there is a visitor, whom it tells what it knows.
+// crossGap goes over a gap, whose first step has regimes with the predicted probabilities. It sets what is
+// filtered and adds to the log likelihood, unless there is a visitor, whom it tells what it knows.
+//
+// After each step the weight of an edge is p(node before, regime | observations up to the step). Weights stay in
+// p.edges for smoothGap and for visitors; the last digits of the nodes give the filtered regimes. A visitor comes
+// after them, and reads weights that have been smoothed, if backward came in between.
 func (p *passes) crossGap(g gap, v visitor) {
 	b := &p.bridge
 	p.beginGap(g)
 	for t := g.first; t <= g.last; t++ {
 		before := len(b.now.weights)
+		// Held values are in order of time: those that are given up stand first.
 		drop := 0
 		for drop < len(b.now.held) && p.drops(g, t, drop) {
 			drop++
@@ -95,6 +103,7 @@ func (p *passes) crossGap(g gap, v visitor) {
 		b.held = p.r.appendMissing(append(b.held[:0], b.now.held[drop:]...), t)
 		logs := grown(p.edgeLogs, before*p.K)
 		p.edgeLogs = logs
+		// No node follows the last step of a clean gap: its edges are not merged.
 		if t == g.last && g.clean {
 			for i := range logs {
 				logs[i] = p.extend(g, t, i/p.K, i%p.K, drop)
@@ -127,6 +136,7 @@ func (p *passes) crossGap(g gap, v visitor) {
 		if t == g.last && g.clean {
 			return
 		}
+		// A node is the number of an edge without its oldest digits.
 		clear(b.next.weights)
 		for i, w := range logs {
 			b.next.weights[i%len(b.next.weights)] += w
@@ -138,7 +148,8 @@ func (p *passes) crossGap(g gap, v visitor) {
 	}
 }
 
-// drops reports whether the held value with an index is given up before step t.
+// drops reports whether the held value with an index is given up before step t: one that no lag and no step that
+// is still to be counted reads. When a gap is smoothed, all are held that there is room for.
 func (p *passes) drops(g gap, t, index int) bool {
 	s := p.bridge.now.held[index].t
 	if p.wide {
@@ -147,7 +158,8 @@ func (p *passes) drops(g gap, t, index int) bool {
 	return s < p.oldest(t, g.depth)
 }
 
-// normalise turns logarithms into shares and returns the logarithm of their sum.
+// normalise turns logarithms into shares and returns the logarithm of their sum. The largest is taken out before
+// the exponentials.
 func normalise(logs []float64) float64 {
 	largest, total := math.Inf(-1), 0.0
 	for _, v := range logs {
@@ -163,7 +175,13 @@ func normalise(logs []float64) float64 {
 	return largest + matrix.Log(total)
 }
 
-// merge makes node c after step t of the edges that lead to it, and writes their logarithms.
+// merge makes node c after step t of the edges that lead to it, and writes their logarithms. Edges e with e ≡ c
+// modulo the number of nodes differ in the oldest regime alone; with shares v_e, Σ v = 1,
+//
+//	m̄ = Σ v_e m_e,  C = Σ v_e (C_e + m_e m_eᵀ) − m̄ m̄ᵀ
+//
+// are the moments of their mixture. Sums are relative to the largest logarithm so far and are scaled down when a
+// larger one comes, so that no edge has to be kept.
 func (p *passes) merge(g gap, t, c, drop int) {
 	b := &p.bridge
 	nodes, edges := len(b.next.weights), p.edgeLogs
@@ -206,8 +224,12 @@ func (p *passes) merge(g gap, t, c, drop int) {
 	matrix.Mirror(cov, q)
 }
 
-// extend follows a node to regime k at step t. It writes the distribution of b.held, the values that are held on and
-// those of the step that are missing, and returns the logarithm of the weight of the edge.
+// extend follows a node to regime k at step t. It writes the distribution of b.held, the values that are held on
+// and those of the step that are missing, and returns the logarithm of the weight of the edge.
+//
+// With h the held values, the joint normal distribution of (h, x_t) in regime k has its mean and covariance from
+// expect. Rows of held and of missing values are gathered in b.mean and b.cov, lower triangle, those of seen
+// channels in b.gain and b.seen; condition then takes in what was seen.
 func (p *passes) extend(g gap, t, node, k, drop int) float64 {
 	b, D := &p.bridge, p.D
 	m, c := b.now.node(node)
@@ -262,7 +284,8 @@ func (p *passes) extend(g gap, t, node, k, drop int) float64 {
 	return p.prior(g, t, node, k) + b.condition(p.residual[:n], n, q)
 }
 
-// prior is the logarithm of the weight of an edge before the step is seen.
+// prior is the logarithm of the weight of an edge before the step is seen: of the predicted regime at the first
+// step, else ln p(node | past) + ln P, from the latest regime of the node, its last digit.
 func (p *passes) prior(g gap, t, node, k int) float64 {
 	if t == g.first {
 		return matrix.Log(p.predicted[t*p.K+k])
@@ -270,13 +293,19 @@ func (p *passes) prior(g gap, t, node, k int) float64 {
 	return matrix.Log(p.bridge.now.weights[node]) + matrix.Log(p.transition[node%p.K*p.K+k])
 }
 
-// expect writes the mean of x_t, its covariance with what a node holds, and its covariance.
+// expect writes the mean of x_t, its covariance with what a node holds, and its covariance: with W_h the columns
+// of W_k that multiply the held values, of covariance C,
+//
+//	E x_t = W_k f(m),  Cov(x_t, h) = W_h C,  Cov(x_t) = Q_k + W_h C W_hᵀ
+//
+// Held values that are older than the lags have no column.
 func (p *passes) expect(t, k int, m, c []float64, kept, drop int) {
 	b, D, q0 := &p.bridge, p.D, len(m)
 	for l := range p.L {
 		copy(p.lags[l*D:(l+1)*D], p.r.x[(t-1-l)*D:(t-l)*D])
 	}
 	b.columns = b.columns[:0]
+	// Lags that are missing are held, and have their mean.
 	for j, h := range b.now.held {
 		column := -1
 		if l := t - 1 - h.t; l < p.L {
@@ -311,7 +340,12 @@ func (p *passes) expect(t, k int, m, c []float64, kept, drop int) {
 }
 
 // condition corrects what is held by the n seen channels of a step, whose residuals are r, and returns their log
-// density. The covariance of what is seen contains Q_k: it is positive definite.
+// density. The covariance of what is seen contains Q_k: it is positive definite. With S = L Lᵀ that covariance and
+// G = L⁻¹ Cov(seen, held),
+//
+//	mean += Gᵀ L⁻¹ r,  cov −= Gᵀ G,  ln N(r; 0, S)
+//
+// It overwrites r.
 func (b *bridge) condition(r []float64, n, q int) float64 {
 	seen, gain := b.seen[:n*n], b.gain[:n*q]
 	matrix.Cholesky(seen, n)

@@ -18,7 +18,9 @@ var (
 	ErrData = errors.New("arhmm: invalid data")
 )
 
-// chain is EM from one start.
+// chain is EM from one start. It serves one goroutine.
+//
+// The parameters of its system are views of its state, which a sweep changes in place.
 type chain struct {
 	*Model
 	recordings []recording
@@ -29,24 +31,27 @@ type chain struct {
 	moments
 }
 
-// moments are the weighted sums of a sweep, by regime: n, Σ f fᵀ [P,P], Σ x fᵀ [D,P], Σ x xᵀ [D,D].
+// moments are the weighted sums of a sweep, by regime: n, Σ f fᵀ [P,P], Σ x fᵀ [D,P], Σ x xᵀ [D,D]. Of symmetric
+// ones it is the lower triangle. They are all that the M-step reads, beside the pairs of regimes.
 type moments struct {
 	n, ff, xf, xx []float64
 	first         []float64 // [K] Σ p(s_L | x)
 }
 
+// newMoments are sums of nothing.
 func newMoments(d dims) moments {
 	vector := func(n int) []float64 { return make([]float64, d.K*n) }
 	return moments{vector(1), vector(d.P * d.P), vector(d.D * d.P), vector(d.D * d.D), vector(1)}
 }
 
+// reset makes all sums zero.
 func (m *moments) reset() {
 	for _, v := range [][]float64{m.n, m.ff, m.xf, m.xx, m.first} {
 		clear(v)
 	}
 }
 
-// add enters an observation with its features.
+// add enters an observation x [D] with its features [P], which counts for regime k by a weight. Both are whole.
 func (m *moments) add(d dims, k int, weight float64, features, x []float64) {
 	m.n[k] += weight
 	matrix.AddOuter(m.ff[k*d.P*d.P:(k+1)*d.P*d.P], weight, features)
@@ -56,12 +61,15 @@ func (m *moments) add(d dims, k int, weight float64, features, x []float64) {
 	matrix.AddOuter(m.xx[k*d.D*d.D:(k+1)*d.D*d.D], weight, x)
 }
 
-// newChain returns the chain of a state, or the start with the given index if the state is nil.
+// newChain returns the chain of a state, or the start with the given index if the state is nil. It returns
+// ErrState for a state of another size, ErrData if no recording is longer than the lags, and ErrNumeric if a
+// covariance cannot be factored. Neither recordings nor state are kept.
 func newChain(m *Model, batches []model.Batch, index int, state []float64) (*chain, error) {
 	c := &chain{Model: m, state: make([]float64, m.size()), moments: newMoments(m.dims)}
 	if state != nil && len(state) != len(c.state) {
 		return nil, fmt.Errorf("%w: %d values, want %d", ErrState, len(state), len(c.state))
 	}
+	// A recording that is no longer than the lags has no step that counts.
 	steps := 0
 	for _, b := range batches {
 		for n := range b.B {
@@ -74,6 +82,7 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	}
 	p := m.view(c.state)
 	c.measure(p.start)
+	// The windows lower the floors, and a start is fitted to them under these.
 	windows := c.windows(p)
 	if err := c.lower(windows); err != nil {
 		return nil, err
@@ -90,7 +99,8 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	return c, err
 }
 
-// measure writes mean and variance of each channel, and sets the floors.
+// measure writes mean and variance of each channel [2,D], over the values that were seen, and sets the floors.
+// Both are computed in one pass that subtracts the mean so far, so that a large mean costs no digits.
 func (c *chain) measure(start []float64) {
 	d := c.dims.D
 	c.floors = make([]float64, d)
@@ -111,6 +121,7 @@ func (c *chain) measure(start []float64) {
 	}
 }
 
+// leastFloor is the least variance of a channel's noise, also where the channel never varies.
 const leastFloor = 1e-12
 
 // lower sets the floors to at most a tenth of the standard deviation of what one autoregression leaves of a channel.
@@ -121,6 +132,7 @@ func (c *chain) lower(windows []window) error {
 	one := c.dims
 	one.K = 1
 	all := together(one, windows)
+	// With hardly more steps than unknowns the fit says nothing of the noise.
 	freedom := all.n[0] - float64(one.P)
 	if freedom < float64(one.P) {
 		return nil
@@ -134,7 +146,9 @@ func (c *chain) lower(windows []window) error {
 	return err
 }
 
-// Sweep is one step of EM. The terms are those of the parameters before it.
+// Sweep is one step of EM (Baum et al. 1970): expected moments over all recordings, then the parameters that are
+// most likely given them. The terms are those of the parameters before it: minus the mean log likelihood of a
+// step, and 1 − Σ_k N_kk/Σ_ij N_ij, N the expected pairs of regimes. An error wraps ErrNumeric.
 func (c *chain) Sweep(terms []float64) error {
 	c.moments.reset()
 	clear(c.pairs)
@@ -146,6 +160,7 @@ func (c *chain) Sweep(terms []float64) error {
 		total += c.logLikelihood
 		steps += max(0, r.T-c.system.L)
 	}
+	// progress: sweeps, the mean log likelihood before this one, and the one before that.
 	p := c.system.params
 	p.progress[0]++
 	p.progress[1], p.progress[2] = total/float64(steps), p.progress[1]
@@ -160,7 +175,8 @@ func (c *chain) Sweep(terms []float64) error {
 	return c.system.factor()
 }
 
-// collect enters the recording of the latest passes into the moments.
+// collect enters the recording of the latest passes into the moments: steps whose values and lags are seen by
+// their smoothed probabilities, those in gaps as a visitor.
 func (c *chain) collect() {
 	d := c.system.dims
 	for t := d.L; t < c.r.T; t++ {
@@ -184,7 +200,8 @@ func (c *chain) collect() {
 	c.visit(c.gapSteps)
 }
 
-// maximise sets the parameters that are most likely given the moments.
+// maximise sets the parameters that are most likely given the moments: π and the rows of P are shares of the
+// expected counts, unless π is to be stationary; then P is a few steps better, not the best.
 func (c *chain) maximise() error {
 	d, p := c.system.dims, c.system.params
 	if c.stationary {
@@ -215,9 +232,12 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// solve writes W_k = Σ x fᵀ (Σ f fᵀ + 1e-9 I)⁻¹ and Q_k, the weighted squares of what is left, of all regimes together
-// if they have a common noise. Where Q_k does not exceed the floors they are added to it. A regime without weight
-// stays as it is.
+// solve writes W_k = Σ x fᵀ (Σ f fᵀ + 1e-9 I)⁻¹ and Q_k, the weighted squares of what is left, of all regimes
+// together if they have a common noise. Where Q_k does not exceed the floors they are added to it. A regime
+// without weight stays as it is.
+//
+// The ridge of 1e-9 lets lags that never vary be factored. Squares that are left are Σ x xᵀ − W̃ W̃ᵀ with W̃ = Σ x
+// fᵀ L⁻ᵀ, so that no second pass over the data is needed. It returns ErrNumeric where Σ f fᵀ is not finite.
 func (m *moments) solve(d dims, w, q, floors []float64, common bool) error {
 	all, weight := make([]float64, d.D*d.D), 0.0
 	l := make([]float64, d.P*d.P)
@@ -259,7 +279,9 @@ func (m *moments) solve(d dims, w, q, floors []float64, common bool) error {
 	return nil
 }
 
-// finish makes a covariance of a sum of squares, of which it reads the lower triangle.
+// finish makes a covariance of a sum of squares [d,d], of which it reads the lower triangle, over a weight n. It
+// adds the floors to the diagonal unless q − diag(floors) is positive definite: so q is positive definite in any
+// case, and to rounding no less than the floors in any direction.
 func finish(q []float64, n float64, d int, floors []float64) {
 	for i := range q {
 		q[i] /= n

@@ -32,7 +32,7 @@ func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.D, NU: f.Du, NZ
 // Lags are those of the autoregressions.
 func (f *Forecaster) Lags() int { return f.L }
 
-// Clone returns a Forecaster for another goroutine.
+// Clone returns a Forecaster for another goroutine. It shares the parameters, and none of the scratch.
 func (f *Forecaster) Clone() model.Forecaster {
 	s, err := newSystem(f.dims, f.params)
 	if err != nil {
@@ -43,6 +43,9 @@ func (f *Forecaster) Clone() model.Forecaster {
 
 // Forecast filters the prefix and draws paths: the regime, then the observation. The mean is that of the paths, or
 // exact where there is one regime and all paths have the same controls.
+//
+// Random numbers are of q.Noise, sequence by sequence and path by path: what the prefix leaves open (see resume),
+// then of each step the regime and D normal numbers. Paths are draws of the observations, so their SD are zeros.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	B := q.Prefix.B
 	dst.Resize(q.Horizon, B, q.Samples, f.D, f.K)
@@ -82,6 +85,7 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 }
 
 // mean writes the mean of sequence n, after what f.lags holds: that of a linear system is a path without noise.
+// Observations at the end of the prefix that are missing have their mean given the others.
 func (f *Forecaster) mean(dst *model.Forecast, q model.Query, n int) {
 	if gaps := len(f.gaps); gaps > 0 && !f.gaps[gaps-1].clean {
 		m := &f.bridge.now
@@ -102,8 +106,9 @@ func (f *Forecaster) mean(dst *model.Forecast, q model.Query, n int) {
 	}
 }
 
-// resume returns the belief at the end of the prefix. If the last observations are not all seen it draws a node, and
-// the missing ones, which it writes to the lags.
+// resume returns the belief at the end of the prefix. If the last observations are not all seen it draws a node,
+// and the missing ones, which it writes to the lags. Then the belief is certain of the latest regime of the node;
+// otherwise nothing is drawn.
 func (f *Forecaster) resume(draws *rng.Stream) []float64 {
 	if n := len(f.gaps); n == 0 || f.gaps[n-1].clean {
 		return f.belief()
@@ -121,7 +126,7 @@ func (f *Forecaster) resume(draws *rng.Stream) []float64 {
 	return one(f.K, node%f.K)
 }
 
-// pick draws an index with probabilities like the weights.
+// pick draws an index with probabilities like the weights, which need not sum to 1, by one number.
 func pick(weights []float64, draws *rng.Stream) int {
 	left, k := float64(draws.Float64()*sum(weights)), 0
 	for k < len(weights)-1 && left >= weights[k] {
@@ -131,7 +136,8 @@ func pick(weights []float64, draws *rng.Stream) int {
 	return k
 }
 
-// draw draws the next regime and observation after what f.lags holds, and moves them on.
+// draw draws the next regime and observation after what f.lags holds, and moves them on. A nil belief is that of a
+// first step. The observation [D] is overwritten by the next call.
 func (f *Forecaster) draw(belief, u []float64, draws *rng.Stream) (int, []float64) {
 	f.next(f.logs, belief)
 	k := pick(f.logs, draws)
@@ -147,7 +153,7 @@ func (f *Forecaster) draw(belief, u []float64, draws *rng.Stream) (int, []float6
 	return k, x
 }
 
-// push moves f.lags on by an observation and the controls that led to it.
+// push moves f.lags on by an observation and the controls that led to it: both stand newest first.
 func (f *Forecaster) push(x, u []float64) {
 	seen, past := f.lags[:f.window()], f.lags[f.window():]
 	copy(seen[f.D:], seen)
@@ -158,6 +164,7 @@ func (f *Forecaster) push(x, u []float64) {
 	}
 }
 
+// control is the first n of u, in float64.
 func control(u []float32, n int) []float64 {
 	v := make([]float64, n)
 	for i := range v {
@@ -184,6 +191,7 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stre
 			row := (t*prefix.B + n) * f.Z()
 			v.state(t, dst.Mean[row:row+f.Z()], dst.SD[row:row+f.Z()])
 		}
+		// Without lags each step with a missing value is a gap of its own: nothing later is known of it.
 		if f.L == 0 {
 			f.visit(v)
 		}
@@ -205,7 +213,8 @@ func (f *Forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stre
 	}
 }
 
-// Smooth writes the observations as states, missing values with mean and standard deviation given all that is seen.
+// Smooth writes the observations as states, missing values with mean and standard deviation given all that is
+// seen. Values are held until the end of their gap, as far as there is room, which is what tells it from Filter.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	dst.Resize(b.T, b.B, f.D, f.Z())
 	f.wide = true
@@ -229,14 +238,15 @@ func (*Forecaster) Interpolates() {}
 // ReadsParts marks the Forecaster as one that reads observations of which a part was seen.
 func (*Forecaster) ReadsParts() {}
 
+// write writes src to dst, rounded to float32.
 func write(dst []float32, src []float64) {
 	for i, v := range src {
 		dst[i] = float32(v)
 	}
 }
 
-// Segment writes the probability of each regime given all observations. Steps before the first that has a regime have
-// the row of that step.
+// Segment writes the probability of each regime given all observations. Steps before the first that has a regime
+// have the row of that step. They are known: no path is drawn. Without such a step all rows are π.
 func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, _ int, _ rng.Stream) {
 	dst.Resize(b.T, b.B, f.K)
 	for n := range b.B {
@@ -254,7 +264,8 @@ func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, _ int, _ rn
 }
 
 // Sample draws the first observations from a normal distribution with the mean and variance of each channel, then
-// regimes and observations.
+// regimes and observations. Of a sequence all numbers are drawn in order of time. States are the lags after each
+// step; there is no noise beside that of the observation, so that Draw is Mean.
 func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	dst.Resize(q.T, q.B, f.D, f.Z(), f.K)
 	clear(dst.Switches)
@@ -285,7 +296,8 @@ func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	}
 }
 
-// Systems are the regimes in companion form.
+// Systems are the regimes in companion form, over the state z_t = (x_t, …, x_{t−L+1}, u_t, …, u_{t−C+1}): the
+// first D rows have W_k, with B_k0 as B; the others move observations and controls on, without noise.
 func (f *Forecaster) Systems() model.Systems {
 	Z := f.Z()
 	s := model.NewSystems(f.K, Z, f.Du)
@@ -331,7 +343,8 @@ func (f *Forecaster) Emit(mean, sd, z []float32) {
 	}
 }
 
-// LogLikelihood is that of sequence n of a batch given its first observations, and over how many steps.
+// LogLikelihood is that of sequence n of a batch given its first observations, and over how many steps. It is ln
+// p(x_L … | x_0 … x_{L−1}, u), in nats, summed.
 func (f *Forecaster) LogLikelihood(b model.Batch, n int) (total float64, steps int) {
 	f.forward(newRecording(b, n))
 	return f.logLikelihood, max(0, b.T-f.L)

@@ -27,7 +27,7 @@ func (g gap) exact() bool {
 	return steps <= g.depth || g.clean && steps == g.depth+1
 }
 
-// nodes is how many there are after step t; one before the first.
+// nodes is how many there are after step t, K to the number of steps or of the depth; one before the first.
 func (g gap) nodes(K, t int) int {
 	n := 1
 	for range min(t-g.first+1, g.depth) {
@@ -36,7 +36,8 @@ func (g gap) nodes(K, t int) int {
 	return n
 }
 
-// findGaps lists the gaps of the recording. Without lags each step with a missing value is one.
+// findGaps lists the gaps of the recording. Without lags each step with a missing value is one. It gives each its
+// depth, and room for the weights of its edges.
 func (p *passes) findGaps() {
 	p.gaps, p.edges = p.gaps[:0], p.edges[:0]
 	between := p.between
@@ -52,7 +53,8 @@ func (p *passes) findGaps() {
 	}
 }
 
-// gapAfter is the first gap that begins at step t or after it, without its depth; false: there is none.
+// gapAfter is the first gap that begins at step t or after it, without its depth; false: there is none. It ends,
+// clean, with the first step from which on the lags are seen, or with the recording.
 func (r recording) gapAfter(t, lags int) (gap, bool) {
 	for t < r.T && r.complete(t, lags) {
 		t++
@@ -86,16 +88,19 @@ func edgesBetween(kept, lags int, recordings ...recording) int {
 // between two steps.
 func (p *passes) depth(g gap, between int) int {
 	depth, nodes := 1, p.K
+	// More regimes than the gap has steps need not be remembered.
 	for depth <= g.last-g.first && nodes*p.K*p.K <= between && depth < 64 {
 		depth, nodes = depth+1, nodes*p.K
 	}
+	// What a node holds grows with the depth: covariances have to fit into memory.
 	for held := p.held(g, depth); depth > 1 && nodes*held*held > mostMemory; held = p.held(g, depth) {
 		depth, nodes = depth-1, nodes/p.K
 	}
 	return depth
 }
 
-// held is the greatest number of missing values that a node holds.
+// held is the greatest number of missing values that a node holds over the gap. It goes over the steps with a
+// running count of those that are not given up yet.
 func (p *passes) held(g gap, depth int) int {
 	most, now := 0, 0
 	for t := g.first - p.L; t <= g.last; t++ {
@@ -111,7 +116,8 @@ func (p *passes) held(g gap, depth int) int {
 	return most
 }
 
-// oldest is the first step whose missing values are still held after step t.
+// oldest is the first step whose missing values are still held after step t: the earliest lag of the oldest step
+// whose regime a node remembers.
 func (p *passes) oldest(t, depth int) int { return t - depth - p.L + 1 }
 
 // missing is how many values of a step are.
@@ -128,7 +134,7 @@ func (r recording) missing(t int) int {
 	return n
 }
 
-// weights are those of the edges that lead to step t, from each node before it to each regime.
+// weights are those of the edges that lead to step t, from each node before it to each regime, [nodes, K], a view.
 func (p *passes) weights(g gap, t int) []float64 {
 	at := g.edges
 	for s := g.first; s < t; s++ {
@@ -137,8 +143,14 @@ func (p *passes) weights(g gap, t int) []float64 {
 	return p.edges[at : at+g.nodes(p.K, t-1)*p.K]
 }
 
-// smoothGap turns the weights of the edges into their probabilities given all observations, after those of the regimes
-// at the last step are known, and adds them to smoothed and pairs.
+// smoothGap turns the weights of the edges into their probabilities given all observations, after those of the
+// regimes at the last step are known, and adds them to smoothed and pairs.
+//
+// Backward, with e an edge into node c after step t, whose probability given all observations is known,
+//
+//	p(e | x) = p(e | x up to t) / Σ_{e′ into c} p(e′ | x up to t) · p(c | x)
+//
+// and a node before step t has the sum of its edges. Merging apart it is exact.
 func (p *passes) smoothGap(g gap) {
 	var after []float64 // probability of the nodes at the step
 	for t := g.last; t >= g.first; t-- {
@@ -151,6 +163,7 @@ func (p *passes) smoothGap(g gap) {
 			node, k := i/p.K, i%p.K
 			before[node] += w
 			smoothed[k] += w
+			// The pair at the first step is one of backward, whose regimes before it are no nodes.
 			if t > g.first {
 				p.pairs[node%p.K*p.K+k] += w
 			}

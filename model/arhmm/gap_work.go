@@ -6,8 +6,9 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// GapWork estimates the multiplications and additions with which one sweep of EM crosses the gaps of recordings: of so
-// many channels missing[i][t] are not seen at step t of recording i. Best takes fewer.
+// GapWork estimates the multiplications and additions with which one sweep of EM crosses the gaps of recordings:
+// of so many channels missing[i][t] are not seen at step t of recording i. Best takes fewer. It goes by the limits
+// of a run and needs no data, only what is missing.
 func GapWork(missing [][]int, channels, regimes, lags int) float64 {
 	list := make([]recording, len(missing))
 	for i, n := range missing {
@@ -28,6 +29,8 @@ func unseen(missing []int, channels int) recording {
 	return r
 }
 
+// gapWork is the sum over the edges of all steps in gaps: q² (D+2) operations and a constant, with q values held
+// or predicted.
 func gapWork(recordings []recording, d dims, kept int) float64 {
 	const edge = 200 // of an edge whatever is missing: the prediction, an exponential and a logarithm
 	between, work := edgesBetween(kept, d.L, recordings...), 0.0
@@ -44,8 +47,8 @@ func gapWork(recordings []recording, d dims, kept int) float64 {
 	return work
 }
 
-// Thinned are every n-th of recordings, so that Best crosses their gaps within seconds, but at least so many if there
-// are as many; all, if there are few gaps.
+// Thinned are every n-th of recordings, so that Best crosses their gaps within seconds, but at least so many if
+// there are as many; all, if there are few gaps. Those that are taken are not copied.
 func Thinned(recordings []model.Batch, regimes, lags, least int) []model.Batch {
 	const most = 1 << 23 // multiplications and additions of a sweep
 	var list []recording

@@ -14,10 +14,10 @@ type dims struct {
 // Z is the length of the state: the last observations, then the last controls, each newest first.
 func (d dims) Z() int { return d.window() + d.C*d.Du }
 
-// window is the length of the observations in the state.
+// window is the length of the observations in the state. It is one observation where there are no lags.
 func (d dims) window() int { return max(d.L, 1) * d.D }
 
-// params are views of the state of a chain.
+// params are views of the state of a chain. All is one array, so that a state is copied as a whole.
 type params struct {
 	progress   []float64 // sweeps, mean log likelihood of a step before the latest, and of the sweep before it
 	first      []float64 // [K] π
@@ -27,6 +27,7 @@ type params struct {
 	start      []float64 // [2,D] mean and variance of a channel
 }
 
+// parts are the names and shapes of a state, in the order of params.
 func (d dims) parts() []model.Part {
 	return []model.Part{
 		{Name: "progress", Shape: []int{3}},
@@ -38,6 +39,7 @@ func (d dims) parts() []model.Part {
 	}
 }
 
+// size is the number of values of a state.
 func (d dims) size() int {
 	n := 0
 	for _, p := range d.parts() {
@@ -46,7 +48,8 @@ func (d dims) size() int {
 	return n
 }
 
-// view returns the parameters that a state of the right size holds.
+// view returns the parameters that a state of the right size holds. They are views: what is written to them is in
+// the state.
 func (d dims) view(state []float64) params {
 	next := func(n int) []float64 {
 		part := state[:n:n]

@@ -2,7 +2,11 @@ package arhmm
 
 import "math"
 
-// passes are the forward and the backward pass over a recording.
+// passes are the forward and the backward pass over a recording, with their results and their scratch. They serve
+// one goroutine.
+//
+// forward sets predicted, filtered and the gaps; backward, after it, smoothed and pairs, and turns the weights of
+// the edges of gaps from those given the past to those given all. visit reads these weights, at either time.
 type passes struct {
 	*system
 	r                   recording
@@ -14,10 +18,11 @@ type passes struct {
 	wide            bool // missing values are held until the end of a gap
 	between         int  // most edges between two steps of a gap; 0: by the recording
 	gaps            []gap
-	edges, edgeLogs []float64
+	edges, edgeLogs []float64 // weights of the edges of all gaps, one gap after the other; logarithms of one step
 	bridge          bridge
 }
 
+// newPasses are over a system, without a recording.
 func newPasses(s *system) *passes {
 	return &passes{system: s, lags: make([]float64, s.Z()), pairs: make([]float64, s.K*s.K)}
 }
@@ -36,7 +41,7 @@ func (p *passes) setLags(dst []float64, t int) {
 	p.setPast(dst, t)
 }
 
-// setPast writes the controls before step t into a state.
+// setPast writes the controls before step t into a state. Before the first step stand those of the first.
 func (p *passes) setPast(dst []float64, t int) {
 	for c := range p.C {
 		copy(dst[p.window()+c*p.Du:], p.r.u[max(t-1-c, 0)*p.Du:][:p.Du])
@@ -44,6 +49,10 @@ func (p *passes) setPast(dst []float64, t int) {
 }
 
 // forward filters the regimes of a recording and sets its log likelihood given the first L observations.
+//
+//	p(s_t = j | x before t) = Σ_i p(s_{t−1} = i | x before t) P_ij;  p(s_t | x up to t) ∝ that · N(x_t; W_j f_t, Q_j)
+//
+// A gap is crossed as a whole.
 func (p *passes) forward(r recording) {
 	p.r, p.logLikelihood = r, 0
 	p.predicted, p.filtered = grown(p.predicted, r.T*p.K), grown(p.filtered, r.T*p.K)
@@ -87,6 +96,9 @@ func (p *passes) belief() []float64 {
 // backward smooths the regimes after forward and adds p(s_{t−1}=i, s_t=j | x) to pairs:
 //
 //	p(i, j | x) = f_{t−1}(i) P_ij / Σ_i f_{t−1}(i) P_ij · p(s_t=j | x)
+//
+// with f_{t−1} the filtered probabilities. Pairs are added to those of the recordings before; the caller clears
+// them. A regime that was not predicted has no pair.
 func (p *passes) backward() {
 	T := p.r.T
 	p.smoothed = grown(p.smoothed, T*p.K)
@@ -118,7 +130,7 @@ func (p *passes) backward() {
 	}
 }
 
-// grown returns a slice of n values; the contents are undefined.
+// grown returns a slice of n values, s if it is large enough; the contents are undefined.
 func grown(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n)

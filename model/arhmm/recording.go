@@ -6,7 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// recording is one sequence of a batch.
+// recording is one sequence of a batch, in float64. It is not changed after it is made.
 type recording struct {
 	T    int
 	x    []float64 // [T,D]; NaN where a value is missing
@@ -14,6 +14,7 @@ type recording struct {
 	full []bool    // [T] all of x_t is seen
 }
 
+// newRecording copies sequence n of a batch.
 func newRecording(b model.Batch, n int) recording {
 	r := recording{T: b.T, x: make([]float64, b.T*b.NX), u: make([]float64, b.T*b.NU), full: make([]bool, b.T)}
 	for t := range b.T {
@@ -32,7 +33,7 @@ func newRecording(b model.Batch, n int) recording {
 	return r
 }
 
-// complete reports whether step t and its lags are seen.
+// complete reports whether all channels of step t and of so many steps before it are seen.
 func (r recording) complete(t, order int) bool {
 	for s := t - order; s <= t; s++ {
 		if !r.full[s] {

@@ -21,8 +21,8 @@ type Noise string
 
 // The noises.
 const (
-	Own    Noise = "own"
-	Common Noise = "common"
+	Own    Noise = "own"    // one for each regime
+	Common Noise = "common" // one for all regimes
 )
 
 // First says which distribution the first regime has.
@@ -30,8 +30,8 @@ type First string
 
 // The distributions.
 const (
-	Free       First = "free"
-	Stationary First = "stationary"
+	Free       First = "free"       // π is estimated from the first regimes
+	Stationary First = "stationary" // π = π P, which the transitions decide
 )
 
 // Settings are the keys of the family.
@@ -59,7 +59,8 @@ var (
 	_ model.Checker  = (*Settings)(nil)
 )
 
-// Check refuses controls from before the first step.
+// Check refuses controls from before the first step. C past controls need more than C lags: then every control
+// that counts is one of the recording.
 func (s *Settings) Check(model.Setup) []model.Fault {
 	if s.Past == 0 || s.Past < s.Order {
 		return nil
@@ -83,7 +84,7 @@ func (s *Settings) Describe() model.Description {
 		s.Chains, s.Sweeps)}
 }
 
-// New returns the model before it is fitted.
+// New returns the model before it is fitted. It draws nothing: key is for the starts of the chains.
 func (s *Settings) New(data model.Data, key rng.Key) (model.Model, error) {
 	d := dims{K: s.Switches, D: data.NX, Du: data.NU, L: s.Order, C: s.Past}
 	d.P = d.L*d.D + (d.C+1)*d.Du + 1
@@ -96,10 +97,10 @@ func (s *Settings) New(data model.Data, key rng.Key) (model.Model, error) {
 // Model is an autoregressive hidden Markov model. It has no parameters to differentiate.
 type Model struct {
 	dims
-	common     bool
-	stationary bool
-	resolution float64
-	kept       int // most edges of all gaps of the recordings
+	common     bool    // all Q_k are one
+	stationary bool    // π is that of P
+	resolution float64 // see measure and lower
+	kept       int     // most edges of all gaps of the recordings
 	key        rng.Key
 	best       *Forecaster // of the most likely chain that was installed
 }
@@ -109,7 +110,7 @@ var (
 	_ model.Forecasting = (*Model)(nil)
 )
 
-// Params are none.
+// Params are none: nothing is differentiated.
 func (m *Model) Params() *autodiff.Params { return autodiff.NewParams() }
 
 // Terms are those of the parameters before a sweep.
@@ -123,12 +124,14 @@ func (m *Model) Terms() []model.Term {
 // Layout lists the parts of the state of a chain, which do not depend on the recordings.
 func (m *Model) Layout([]model.Batch) []model.Part { return m.parts() }
 
-// NewChain returns a chain that starts, or goes on from a state.
+// NewChain returns a chain that starts, or goes on from a state. See newChain for the errors.
 func (m *Model) NewChain(recordings []model.Batch, index int, state []float64) (model.Chain, error) {
 	return newChain(m, recordings, index, state)
 }
 
-// Install takes the chain of the highest likelihood, the first of equal ones.
+// Install takes the chain of the highest likelihood, the first of equal ones. It copies it. Nil states are those
+// of chains that have not begun; it returns ErrState if there is no other, or one is no state, and ErrNumeric if a
+// noise cannot be factored.
 func (m *Model) Install(states [][]float64) error {
 	m.best = nil
 	var best params

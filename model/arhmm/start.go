@@ -5,10 +5,12 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// window is the moments of one regime in a few steps of a recording.
+// window is the moments of one regime in a few steps of a recording: what a system is fitted to and judged by,
+// without the steps themselves.
 type window struct{ moments }
 
-// windows divides what is completely seen into windows of twice as many steps as a row of W has unknowns.
+// windows divides what is completely seen into windows of twice as many steps as a row of W has unknowns. Steps
+// that are left at the end of a recording belong to none, unless there is no window yet.
 func (c *chain) windows(p params) []window {
 	passes, one := newPasses(unfactored(c.dims, p)), c.dims
 	one.K = 1
@@ -36,7 +38,7 @@ func (c *chain) windows(p params) []window {
 	return list
 }
 
-// together are the moments of windows.
+// together are the moments of windows, added up in their order.
 func together(one dims, windows []window) moments {
 	all := newMoments(one)
 	for _, m := range windows {
@@ -47,7 +49,8 @@ func together(one dims, windows []window) moments {
 	return all
 }
 
-// missed is the mean square of x − W_k f over the window and its channels.
+// missed is the mean square of x − W_k f over the window, summed over channels: Σ_i (xx_ii − 2 W_i·xf_i + W_i ff
+// W_iᵀ)/n. Rounding may make it negative, then it is 0.
 func (w window) missed(d dims, p params, k int) float64 {
 	total := 0.0
 	for i := range d.D {
@@ -70,14 +73,17 @@ func (c *chain) fitTo(p params, k int, windows []window) error {
 	return all.solve(one, p.w[k*n:(k+1)*n], p.q[k*q:(k+1)*q], c.floors, false)
 }
 
-// begin makes a start: the systems are fitted to some windows of the recordings (spread), and then, in a few rounds, to
-// the windows that each predicts best (settle). Starts with an even index expect regimes that last, the others regimes
-// that are drawn anew at each step.
+// begin makes a start: the systems are fitted to some windows of the recordings (spread), and then, in a few
+// rounds, to the windows that each predicts best (settle). Starts with an even index expect regimes that last, the
+// others regimes that are drawn anew at each step. Without a window systems are zeros, and the noise is the
+// variance of the channels. Random numbers are those of the chain with the index, at sweep 0.
 func (c *chain) begin(p params, windows []window, index int) error {
 	d, draws, stay := c.dims, c.key.At(0, uint32(index), 0), 0.9
 	if index%2 == 1 {
 		stay = 0
 	}
+	// π is even, and P even but for the share that stays. Q is the variance of the channels until windows are
+	// fitted.
 	for i := range d.K {
 		p.first[i] = 1 / float64(d.K)
 		for j := range d.K {
@@ -110,8 +116,9 @@ func (c *chain) begin(p params, windows []window, index int) error {
 	return nil
 }
 
-// spread fits each system to one window, likely one that the systems before predict badly (as in k-means++,
-// Arthur and Vassilvitskii 2007).
+// spread fits each system to one window, likely one that the systems before predict badly (as in k-means++, Arthur
+// and Vassilvitskii 2007). The first window is drawn evenly, each other in proportion to its error under the best
+// system so far.
 func (c *chain) spread(p params, windows []window, draws rng.Stream) error {
 	nearest := make([]float64, len(windows)) // error of the best system so far
 	for i := range nearest {
@@ -135,7 +142,8 @@ func (c *chain) spread(p params, windows []window, draws rng.Stream) error {
 	return nil
 }
 
-// settle fits each system to the windows that it predicts best, until no window moves or a few rounds are over.
+// settle fits each system to the windows that it predicts best, until no window moves or a few rounds are over. It
+// draws nothing. Of equal systems a window takes the first; a system without windows stays.
 func (c *chain) settle(p params, windows []window) error {
 	const rounds = 10
 	system := make([]int, len(windows)) // of each window

@@ -12,6 +12,8 @@ func stationary(dst, transition []float64) {
 	const least = 1e-30 // probability of leaving an absorbing regime
 	K := len(dst)
 	a := append([]float64(nil), transition...)
+	// Without regime n: a path that enters it goes on to where it leads. No term is negative, so that no digits
+	// are lost.
 	for n := K - 1; n > 0; n-- {
 		leaves := max(sum(a[n*K:n*K+n]), least)
 		for i := range n {
@@ -20,6 +22,7 @@ func stationary(dst, transition []float64) {
 		}
 	}
 	clear(dst)
+	// Regimes come back one by one, relative to the first.
 	dst[0] = 1
 	for n := 1; n < K; n++ {
 		for i := range n {
@@ -38,7 +41,7 @@ type chances struct {
 	p, first      []float64 // P, π
 }
 
-// value is what is maximised.
+// value is what is maximised, for transitions and their stationary distribution.
 func (c *chances) value(p, first []float64) float64 {
 	total := 0.0
 	for i, n := range c.pairs {
@@ -54,11 +57,13 @@ func (c *chances) value(p, first []float64) float64 {
 	return total
 }
 
-// rise improves P in a few rounds. With h = (I − P + 1π)⁻¹(n/π) the derivative of Σ n ln π by P_ij is π_i h_j, so that
+// rise improves P in a few rounds. With h = (I − P + 1π)⁻¹(n/π) the derivative of Σ n ln π by P_ij is π_i h_j, so
+// that
 //
 //	P_ij ∝ N_ij + P_ij π_i (h_j − min h)
 //
-// at a maximum. The step towards the right-hand side leads upwards; it is halved until the value rises.
+// at a maximum. The step towards the right-hand side leads upwards; it is halved until the value rises. It changes
+// p and first in place, never to a lower value, and stops where a round brings next to nothing.
 func (c *chances) rise() {
 	const rounds, halvings, gain = 20, 20, 1e-12
 	K := len(c.first)
@@ -98,7 +103,7 @@ func (c *chances) rise() {
 	}
 }
 
-// response is h, by elimination with row pivots.
+// response is h, by elimination with row pivots. A regime of no probability does not divide by zero.
 func (c *chances) response() []float64 {
 	K := len(c.first)
 	a, h := make([]float64, K*K), make([]float64, K)

@@ -19,8 +19,11 @@ type system struct {
 	means, logs        []float64 // [K,D], [K]
 }
 
+// log2Pi is ln 2π.
 const log2Pi = 1.8378770664093454836
 
+// newSystem keeps the views p, and factors their noise. It returns the system with an ErrNumeric if a Q_k is not
+// positive definite.
 func newSystem(d dims, p params) (*system, error) {
 	s := unfactored(d, p)
 	return s, s.factor()
@@ -35,7 +38,7 @@ func unfactored(d dims, p params) *system {
 	}
 }
 
-// factor factors the noise anew.
+// factor factors the noise anew, after q has changed. It returns ErrNumeric if a Q_k is not positive definite.
 func (s *system) factor() error {
 	copy(s.factors, s.q)
 	n := s.D * s.D
@@ -49,7 +52,8 @@ func (s *system) factor() error {
 	return nil
 }
 
-// setFeatures makes features of a state and the controls that act on it.
+// setFeatures makes features [x_{t−1} … x_{t−L}, u_t, u_{t−1} … u_{t−C}, 1] of a state z [Z] and the controls u
+// that act on it.
 func (s *system) setFeatures(z, u []float64) {
 	copy(s.features, z[:s.L*s.D])
 	copy(s.features[s.L*s.D:], u[:s.Du])
@@ -57,7 +61,7 @@ func (s *system) setFeatures(z, u []float64) {
 	s.features[s.P-1] = 1
 }
 
-// predict writes the mean W_k f of x_t to means.
+// predict writes the mean W_k f of x_t to means, by the features that were set, and returns it, a view.
 func (s *system) predict(k int) []float64 {
 	m := s.means[k*s.D : (k+1)*s.D]
 	for i := range m {
@@ -66,7 +70,8 @@ func (s *system) predict(k int) []float64 {
 	return m
 }
 
-// density returns ln N(x; W_k f, Q_k) of the seen values of x.
+// density returns ln N(x; W_k f, Q_k) of the seen values of x, by the features that were set; 0 where none is
+// seen.
 func (s *system) density(k int, x []float64) float64 {
 	m, n := s.predict(k), 0
 	l, logDet := s.factors[k*s.D*s.D:(k+1)*s.D*s.D], s.logDet[k]
@@ -86,6 +91,7 @@ func (s *system) density(k int, x []float64) float64 {
 }
 
 // marginal returns the Cholesky factor of Q_k of the n seen channels. A part of a positive definite matrix is one.
+// The factor is scratch.
 func (s *system) marginal(k int, x []float64, n int) []float64 {
 	row := 0
 	for i, a := range x {
@@ -105,7 +111,8 @@ func (s *system) marginal(k int, x []float64, n int) []float64 {
 	return s.part[:n*n]
 }
 
-// next writes to dst what is known of s_t before x_t is seen: P of the belief, or π where there is none.
+// next writes to dst what is known of s_t before x_t is seen: P of the belief, or π where there is none. dst must
+// not be the belief.
 func (s *system) next(dst, belief []float64) {
 	if belief == nil {
 		copy(dst, s.first)
@@ -117,7 +124,8 @@ func (s *system) next(dst, belief []float64) {
 	}
 }
 
-// observe turns what is known of s_t before x_t into what is known after it, and returns ln p(x_t | the past).
+// observe turns what is known of s_t before x_t into what is known after it, and returns ln p(x_t | the past). The
+// largest logarithm is taken out before the exponentials.
 func (s *system) observe(dst, predicted, x []float64) float64 {
 	largest := math.Inf(-1)
 	for k, p := range predicted {

@@ -7,12 +7,14 @@ import (
 )
 
 // expected adds the steps of gaps to the moments, with the mean squares of what is missing. A step counts when its
-// regime is about to be merged with others, or at the end of the gap.
+// regime is about to be merged with others, or at the end of the gap: then the missing values are known best while
+// the regime is still known. It is to be visited after backward, so that weights are those given all observations.
 type expected struct {
 	*chain
 	features, x []float64
 }
 
+// level enters step t−depth+1, whose regime is the first digit of the nodes.
 func (v expected) level(g gap, t int, m *mixture) {
 	s := t - g.depth + 1
 	if s < g.first || t == g.last {
@@ -35,6 +37,7 @@ func (p *passes) shares(g gap, t, nodes int) []float64 {
 	return shares
 }
 
+// edge enters the steps that no level has: those of the last depth regimes, from the last back.
 func (v expected) edge(g gap, node, k int, held []place, mean, cov []float64) {
 	K := v.system.K
 	w := v.weights(g, g.last)[node*K+k]
@@ -44,7 +47,8 @@ func (v expected) edge(g gap, node, k int, held []place, mean, cov []float64) {
 	}
 }
 
-// enter adds step s in regime k, with the distribution of the missing values.
+// enter adds step s in regime k by weight w, with the distribution of the missing values: their means stand in
+// features and observation, and w times their covariances is added to Σ f fᵀ, Σ x fᵀ and Σ x xᵀ.
 func (v expected) enter(s, k int, w float64, held []place, mean, cov []float64) {
 	if w <= 0 {
 		return
@@ -67,6 +71,7 @@ func (v expected) enter(s, k int, w float64, held []place, mean, cov []float64) 
 		}
 		return -1, -1
 	}
+	// First the means, as if they had been seen.
 	for j, h := range held {
 		if lag, channel := role(h); lag >= 0 {
 			v.features[lag] = mean[j]
@@ -99,6 +104,8 @@ type values struct {
 	mean, square []float64 // [T,D]
 }
 
+// newValues are those of a recording whose missing values are N(mean, variance) of their channels, until a visit
+// knows better.
 func newValues(p *passes) values {
 	v := values{p, make([]float64, p.r.T*p.D), make([]float64, p.r.T*p.D)}
 	for i, x := range p.r.x {
@@ -110,6 +117,7 @@ func newValues(p *passes) values {
 	return v
 }
 
+// level replaces what is known of the held values by what the nodes say after step t: the latest level stays.
 func (v values) level(g gap, t int, m *mixture) {
 	for c, w := range v.shares(g, t, len(m.weights)) {
 		mean, cov := m.node(c)
@@ -117,10 +125,12 @@ func (v values) level(g gap, t int, m *mixture) {
 	}
 }
 
+// edge does the same at the last step of a gap, edge by edge.
 func (v values) edge(g gap, node, k int, held []place, mean, cov []float64) {
 	v.enter(node == 0 && k == 0, v.weights(g, g.last)[node*v.K+k], held, mean, cov)
 }
 
+// enter adds a part of a mixture to the mean and mean square of the held values, after zeros if it is the first.
 func (v values) enter(first bool, w float64, held []place, mean, cov []float64) {
 	for j, h := range held {
 		at := h.t*v.D + h.i
@@ -140,7 +150,8 @@ func (v values) sd(at int) float64 {
 	return math.Sqrt(max(v.square[at]-float64(v.mean[at]*v.mean[at]), 0))
 }
 
-// state writes mean and standard deviation of the state at step t. Controls are known.
+// state writes mean and standard deviation [Z] of the state at step t. Controls are known. Before the first step
+// stands the first.
 func (v values) state(t int, mean, sd []float32) {
 	for l := range max(v.L, 1) {
 		for i := range v.D {
@@ -154,18 +165,21 @@ func (v values) state(t int, mean, sd []float32) {
 	}
 }
 
-// filtering writes the state of each step of a gap as it is known at that step.
+// filtering writes the state of each step of a gap as it is known at that step, before later steps change the
+// values.
 type filtering struct {
 	values
 	write func(t int)
 }
 
+// level is that of values, then the state of the step is written.
 func (f filtering) level(g gap, t int, m *mixture) {
 	f.values.level(g, t, m)
 	f.write(t)
 }
 
-// drawn writes a draw of N(mean, cov) to dst; a variance of 0 is one.
+// drawn writes a draw of N(mean, cov) to dst; a variance of 0 is one. It factors cov column by column, and where a
+// pivot is not positive the value is certain given those before it. It takes q numbers.
 func drawn(dst, mean, cov []float64, normal func() float64) {
 	q := len(mean)
 	l, z := append([]float64(nil), cov...), make([]float64, q)

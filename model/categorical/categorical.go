@@ -60,7 +60,8 @@ var (
 	_ statespace.Core   = (*Model)(nil)
 )
 
-// New declares and initialises a model. Equal configuration and key give equal parameters.
+// New declares and initialises a model. Equal configuration and key give equal parameters. Draws are in the order
+// of the parts below: initial network, encoder, transition, emission.
 func New(c Config, key rng.Key) *Model {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)

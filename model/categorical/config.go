@@ -25,7 +25,7 @@ const (
 	Mode   Rollout = "mode"
 )
 
-// scores is the number of outputs of g.
+// scores is the number of outputs of g: one for each system that may follow, or M for each system that is left.
 func (c Config) scores() int {
 	if c.Rows {
 		return c.M * c.M

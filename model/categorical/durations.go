@@ -6,7 +6,12 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// firstAges writes the ages of the first time step, softmax_d, into block 0: a sequence may begin within a regime.
+// The switch with ages of systems. Beside block i of the log belief, ln b(j), stands a(j,d) = p(age d | system j),
+// [block, M·D] with the ages of a system side by side; a row of D sums to 1. An observation changes b alone. From
+// one step to the next, as a belief of model.Stepper, both go as the joint probabilities b(j)·a(j,d).
+
+// firstAges writes the ages of the first time step, softmax_d of the learned logits, into block 0: a sequence may
+// begin within a regime. Without ages it does nothing.
 func (n *transition) firstAges(r *recurrence) {
 	if r.ages.Cols == 0 {
 		return
@@ -17,7 +22,9 @@ func (n *transition) firstAges(r *recurrence) {
 	t.Concat(r.ages.Block(0, r.block), t.Repeat(p.Reshape(1, r.ages.Cols), r.block))
 }
 
-// recall reads block 0 of the belief: the probability of every system, or of every system and age.
+// recall sets block 0 of belief and ages from what was carried from the step before: the probability of every
+// system, or of every system and age, [block, M] or [block, M·D]. No probability has a logarithm of less than that
+// of smallest.
 func (r *recurrence) recall(carried []float32) {
 	logs := r.belief.Block(0, r.block).Value
 	if r.ages.Cols == 0 {
@@ -47,7 +54,7 @@ func (r *recurrence) recall(carried []float32) {
 	kernel.Log(logs, logs)
 }
 
-// carry writes what recall reads, of block 1.
+// carry writes what recall reads, of block 1, to dst.Switch. It reads dst.Weights.
 func (r *recurrence) carry(dst *model.Belief) {
 	if r.ages.Cols == 0 {
 		copy(dst.Switch, dst.Weights)
@@ -61,11 +68,15 @@ func (r *recurrence) carry(dst *model.Belief) {
 // smoothAged is smooth of a switch with ages, by
 //
 //	β_{t−1}(i,d) = log(p(i|i,d)·N_i·exp β_t(i,d+1) + Σ_j p(j|i,d)·N_j·exp β_t(j,1)),  N_j = N(z_t; μ_j, Q_j), j ≠ i
+//
+// where d+1 of the oldest age is that age. Log beliefs become probabilities in place. β is known up to a constant
+// of each row, which the softmax takes out.
 func (r *recurrence) smoothAged() {
 	t, n, m, d := r.tape, r.block, r.weights.Cols, r.hold.Cols
 	beta, joint := t.NewConstant(n, m*d), t.NewConstant(n, m*d)
 	clear(beta.Value)
 	next, stay, leave := t.NewConstant(n*m, m), t.NewConstant(n, m*d), t.NewConstant(n, m*d)
+	// β of the last block is 0: nothing comes after it.
 	for i := r.weights.Rows/n - 1; i >= 0; i-- {
 		after, logs := r.belief.Block(i+1, n), r.logWeights.Block(i, n)
 		for k, b := range beta.Value { // log N + β, up to a constant of the row
@@ -80,6 +91,7 @@ func (r *recurrence) smoothAged() {
 			for j := range v {
 				v[j] += joint.Value[(row/m*m+j)*d]
 			}
+			// log Σ_j p(j|i)·N_j·exp β_t(j,1) of a switch that leaves i; stay and leave are its chances by age.
 			moved := logSum(v)
 			for k := range d {
 				stayed := stay.Value[row*d+k] + joint.Value[row*d+min(k+1, d-1)]
@@ -87,6 +99,7 @@ func (r *recurrence) smoothAged() {
 				beta.Value[row*d+k], leave.Value[row*d+k] = max(stayed, left), min(stayed, left)-max(stayed, left)
 			}
 		}
+		// log(eˣ + eʸ) = max + log(1 + e^{min−max}), for all rows at a time.
 		kernel.Exp(leave.Value, leave.Value)
 		for k := range leave.Value {
 			leave.Value[k]++
@@ -97,7 +110,8 @@ func (r *recurrence) smoothAged() {
 	r.weighAges(0, beta)
 }
 
-// weighAges turns a block of filtered beliefs into smoothed probabilities of the systems, in place.
+// weighAges turns a block of filtered log beliefs into smoothed probabilities of the systems, in place: ∝ b(i)·Σ_d
+// a(i,d)·exp β(i,d). The block must not be used as a log belief after it.
 func (r *recurrence) weighAges(block int, beta autodiff.Tensor) {
 	b, d := r.belief.Block(block, r.block), r.hold.Cols
 	one := make([]float32, d)

@@ -7,7 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Terms are what Loss reports: loss = reconstruction + β·(kl_initial + kl_state), where β rises to 1.
+// Terms are what Loss reports: loss = reconstruction + β·(kl_initial + kl_state), where β rises to 1; then, at a
+// validation, how the systems are used.
 func (m *Model) Terms() []model.Term { return append(statespace.Terms(), model.UsageTerms(m.cfg.M)...) }
 
 // Loss records the negative evidence lower bound of the batch, with the weight β of the step on the divergences,
@@ -23,6 +24,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	beta := float32(m.cfg.Warmup.At(step))
 	loss, usage := statespace.Loss(t, b, terms, statespace.Weighted{Sum: nll, Weight: 1},
 		statespace.Weighted{Sum: p.klInitial, Weight: beta}, statespace.Weighted{Sum: klState, Weight: beta})
+	// Only a validation asks for the shares of the systems, by the beliefs b_t.
 	var belief []float32
 	if step == model.EndOfSchedule {
 		belief = t.Exp(p.steps.belief.Slice(b.B, p.Z.Rows)).Value
@@ -31,7 +33,8 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	return loss
 }
 
-// divergence is the scalar Σ E[log q(z_t)] − ℓ_t.
+// divergence is the scalar Σ E[log q(z_t)] − ℓ_t over t ≥ 2, in nats, summed over the batch. E[log q] is −½·(log v
+// + log 2πe) of each dimension. With a single time step it is 0.
 func (m *Model) divergence(t *autodiff.Tape, p posterior) autodiff.Tensor {
 	const halfLog2PiE = 1.41893853320467274178
 	if p.Variance.Rows == 0 {
@@ -42,7 +45,8 @@ func (m *Model) divergence(t *autodiff.Tape, p posterior) autodiff.Tensor {
 	return t.AddScalar(y, -halfLog2PiE*float32(len(p.Variance.Value)))
 }
 
-// posterior is one pass of inference over a batch.
+// posterior is one pass of inference over a batch. Block t of z and of the belief is time step t; means, variances
+// and what steps compute have a block less.
 type posterior struct {
 	statespace.Posterior // of z
 	steps                recurrence
@@ -50,7 +54,9 @@ type posterior struct {
 	klInitial            autodiff.Tensor
 }
 
-// infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
+// infer draws the states of all time steps from the posterior, paths of each sequence side by side (row j·B+i of a
+// step is path j of sequence i). Order of the noise: h, then z step by step, of all sequences at a time. What does
+// not depend on a draw, the measurements, is computed once for all paths.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
 	c, steps, n := m.cfg, b.T-1, b.B*paths
 	p := posterior{Posterior: statespace.Posterior{
@@ -65,6 +71,8 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Str
 	p.steps = m.transition.begin(t, p.Z, u, n, true)
 	m.transition.first(&p.steps)
 	for i := range steps {
+		// Step i leads from block i to block i+1: the weights w and their proposal, then a draw of q(z), then ℓ
+		// and b.
 		p.steps.predict(i)
 		if c.Preview {
 			p.steps.preview(i, meas)
@@ -87,7 +95,7 @@ var _ model.Weighing = (*Model)(nil)
 //
 //	Σ_t log p(x_t|z_t) + log p(h)/q(h) + Σ_{t≥2} (ℓ_t − log q(z_t))
 //
-// in which the switch is summed out.
+// in which the switch is summed out. dst [B] is overwritten.
 func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}

@@ -12,8 +12,8 @@ import (
 // ErrStart is returned for recordings that no start can be fitted to.
 var ErrStart = errors.New("model.start")
 
-// embedding is x ≈ C y + d. With at least as many latent dimensions as channels y is x itself; with fewer it is the
-// leading principal components of x, without scaling.
+// embedding is x ≈ C y + d. With at least as many latent dimensions as channels y is x itself; with fewer it is
+// the leading principal components of x, without scaling. An HMM of y starts a model of x.
 type embedding struct {
 	nx, n    int
 	c        []float64 // C [nx, n] with orthonormal columns
@@ -21,6 +21,8 @@ type embedding struct {
 	leftOver []float64 // [nx] mean square of x − C y − d
 }
 
+// newEmbedding is the embedding of nx channels in nz latent dimensions. It returns ErrStart where components are
+// needed and fewer than two observations are whole.
 func newEmbedding(nx, nz int, recordings []model.Batch) (embedding, error) {
 	e := embedding{nx: nx, n: min(nx, nz), d: make([]float64, nx), leftOver: make([]float64, nx)}
 	e.c = make([]float64, nx*e.n)
@@ -36,6 +38,7 @@ func newEmbedding(nx, nz int, recordings []model.Batch) (embedding, error) {
 	}
 	values, vectors := matrix.Eigen(append([]float64(nil), covariance...), nx)
 	for i := range nx {
+		// What the leading components do not explain of Var x_i: Var x_i − Σ_j λ_j c_ij².
 		e.leftOver[i] = covariance[i*(nx+1)]
 		for j := range e.n {
 			v := vectors[j*nx+i]
@@ -47,7 +50,8 @@ func newEmbedding(nx, nz int, recordings []model.Batch) (embedding, error) {
 	return e, nil
 }
 
-// moments sets d to the mean of the complete observations, and returns their covariance.
+// moments sets d to the mean of the complete observations, and returns their covariance. It returns ErrStart with
+// fewer than two of them. Recordings are sequences one by one, B = 1.
 func (e embedding) moments(recordings []model.Batch) ([]float64, error) {
 	covariance, n, row := make([]float64, e.nx*e.nx), 0.0, make([]float64, e.nx)
 	each := func(f func()) {
@@ -93,7 +97,8 @@ func complete(b model.Batch, t int) bool {
 	return true
 }
 
-// apply returns the recordings in y. Of an observation that misses a value principal components miss all of theirs.
+// apply returns the recordings in y. Of an observation that misses a value principal components miss all of
+// theirs. The recordings themselves are returned where y is x.
 func (e embedding) apply(recordings []model.Batch) []model.Batch {
 	if e.n == e.nx {
 		return recordings
@@ -125,8 +130,12 @@ func (e embedding) apply(recordings []model.Batch) []model.Batch {
 	return list
 }
 
-// noise divides the noise of y between the state, whose least variance in a regime is q [n], and the measurement: it
-// returns the variances of x given y, what the components leave over or a share of q, and those of y given x.
+// noise divides the noise of y between the state, whose least variance in a regime is q [n], and the measurement.
+// It returns the variances of x given y [nx], what the components leave over or a share of q,
+//
+//	max(left over_i, 0.1·Σ_j c_ij² q_j)
+//
+// and those of y given x [n], Σ_i c_ij² of them.
 func (e embedding) noise(q []float64) (x, y []float64) {
 	const share = 0.1
 	x, y = make([]float64, e.nx), make([]float64, e.n)
@@ -145,6 +154,7 @@ func (e embedding) noise(q []float64) (x, y []float64) {
 	return x, y
 }
 
+// roots are the square roots, in a new slice.
 func roots(v []float64) []float64 {
 	r := make([]float64, len(v))
 	for i, x := range v {

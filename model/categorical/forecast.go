@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Forecaster answers questions of a trained model. It never sees more than the prefix of a query.
+// Forecaster answers questions of a trained model. It never sees more than the prefix of a query. It serves one
+// goroutine.
 type Forecaster struct {
 	*statespace.Shell
 	m *Model
@@ -28,17 +29,20 @@ func (f *Forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
 // Smooth averages paths of the posterior q of training.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { statespace.Smooth(dst, f, b) }
 
-// Filtered infers q(z_t) and the beliefs b_t.
+// Filtered infers q(z_t) along one drawn path, and the beliefs b_t of all steps but the first, as probabilities
+// [(T−1)·B, M].
 func (m *Model) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (statespace.Posterior, autodiff.Tensor) {
 	p := m.infer(t, b, 1, noise)
 	return p.Posterior, t.Exp(p.steps.belief.Slice(b.B, p.Z.Rows))
 }
 
-// Continued goes on from the last state and belief of every path: it draws the switch, then the state.
+// Continued goes on from the last state and belief of every path: it draws the switch, then the state, for
+// q.Horizon steps. Noise is that of inference over the prefix, then that of roll.
 func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p, rows := m.infer(t, g.Batch, g.Paths, noise), g.Rows()
 	z := t.New((q.Horizon+1)*rows, m.cfg.NZ)
 	copy(z.Value, p.Z.Block(g.Batch.T-1, rows).Value)
+	// Block 0 of state, belief and ages is the last of the prefix.
 	u := statespace.Controls(t, q, m.cfg.NU, g)
 	r := m.transition.begin(t, z, u, rows, false)
 	copy(r.belief.Value, p.steps.belief.Block(g.Batch.T-1, rows).Value)
@@ -50,7 +54,8 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	return statespace.Paths{Mean: mean, SD: sd, Weights: r.weights}
 }
 
-// Imagined draws h and s_1 from their priors and all else from the generative model.
+// Imagined draws h and s_1 from their priors and all else from the generative model. Noise is that of h, then that
+// of roll. u are the controls of all steps but the first.
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
 	m.initial.Start(t, z.Block(0, n), statespace.Normals(t, noise, n, m.cfg.NZ))
@@ -61,11 +66,13 @@ func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, nois
 	return statespace.Drawn{Z: z, Weights: r.weights, Mean: mean, SD: sd}
 }
 
-// roll draws all blocks of z but the first. Order of the noise: of all states, then of all switches.
+// roll draws all blocks of z but the first. Order of the noise: of all states, then of all switches. They are
+// drawn whether the rollout needs them or not, so that rollouts of different kinds have the same noise of states.
 func (m *Model) roll(r *recurrence, noise *rng.Stream) {
 	t, b := r.tape, r.block
 	eps, gumbel := statespace.Normals(t, noise, r.mean.Rows, m.cfg.NZ), t.NewConstant(r.weights.Rows, m.cfg.M)
 	noise.Gumbels(gumbel.Value)
+	// The largest of ln w without noise is the most likely system.
 	if m.cfg.Rollout == Mode {
 		clear(gumbel.Value)
 	}
@@ -82,7 +89,7 @@ func (m *Model) roll(r *recurrence, noise *rng.Stream) {
 }
 
 // choose draws the system of step i by the Gumbel-max rule. The belief after it is certain of it, and so are the
-// weights.
+// weights. Of equal ones the first is taken. All others are Unlikely: their logarithm is finite.
 func (r *recurrence) choose(i int, gumbel autodiff.Tensor) {
 	logs, w, next := r.logWeights.Block(i, r.block), r.weights.Block(i, r.block), r.belief.Block(i+1, r.block)
 	m := w.Cols
@@ -98,7 +105,8 @@ func (r *recurrence) choose(i int, gumbel autodiff.Tensor) {
 	}
 }
 
-// Systems are the base systems.
+// Systems are the base systems, copies in float64. Columns j·nz … of the layer of moves are A_jᵀ over B_jᵀ; A has
+// the identity of a residual transition in it. Q is that of the model, not that of inference.
 func (m *Model) Systems() model.Systems {
 	c := m.cfg
 	s := model.NewSystems(c.M, c.NZ, c.NU)
@@ -122,10 +130,12 @@ func (m *Model) Systems() model.Systems {
 	return s
 }
 
-// Segment averages the smoothed probabilities of the switch over so many paths of z from q. Along a path they are those
-// of a Markov chain, by the backward recursion
+// Segment averages the smoothed probabilities of the switch over so many paths of z from q. Along a path they are
+// those of a Markov chain, by the backward recursion
 //
 //	β_{t−1}(i) = log Σ_j p(j | i, z_{t−1}, u_t)·N(z_t; μ_j, Q_j)·exp β_t(j);  p(s_t | z) ∝ b_t·exp β_t
+//
+// The first step has the row of the second. noise is used path after path.
 func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, noise rng.Stream) {
 	c := f.m.cfg
 	dst.Resize(b.T, b.B, c.M)
@@ -135,6 +145,7 @@ func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, 
 			p := f.m.infer(f.Tape, g.Batch, 1, &noise)
 			p.steps.smooth()
 			for t := range b.T {
+				// Block t is of the system that led to step t; none led to the first.
 				from := p.steps.belief.Block(max(t, min(1, b.T-1)), g.N)
 				to := dst.Probability[(t*b.B+g.First)*c.M:]
 				for i, v := range from.Value {
@@ -159,7 +170,8 @@ func normalise(s *model.Segmentation) {
 	}
 }
 
-// smooth turns the filtered beliefs of all steps into smoothed probabilities, in place.
+// smooth turns the filtered beliefs of all steps into smoothed probabilities, in place. β of the last block is 0.
+// N(z_t; μ_j, Q_j) is taken from filtering: b_t ∝ w_t·N, so that ln N = ln b_t − ln w_t up to a constant.
 func (r *recurrence) smooth() {
 	if r.ages.Cols > 0 {
 		r.smoothAged()
@@ -188,7 +200,8 @@ func (r *recurrence) smooth() {
 	t.Softmax(first, first)
 }
 
-// logSum is log Σ exp x; it overwrites x.
+// logSum is log Σ exp x of at least one number; it overwrites x. The exponential and the logarithm are those of
+// the kernels, which have the same bits on every machine.
 func logSum(x []float32) float32 {
 	most := x[0]
 	for _, v := range x {

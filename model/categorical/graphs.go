@@ -11,8 +11,9 @@ import (
 
 var _ model.Exporter = (*Forecaster)(nil)
 
-// Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do. The switch
-// of a graph is its belief, as probabilities.
+// Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do. The
+// switch of a graph is its belief, as probabilities. A step has one graph for the first time, whose belief is a
+// constant of the model, and one for all later times.
 func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
@@ -44,7 +45,8 @@ type sketch struct {
 	ages                    string // the joint probability of systems and ages before the state is seen
 }
 
-// stand is predict: it declares the state before a step and computes its weights.
+// stand is predict: it declares the state before a step and computes its weights. first says that the belief is
+// that of the first time step.
 func (m *Model) stand(b *model.Builder, first bool) *sketch {
 	c := m.cfg
 	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state before the step")}
@@ -82,6 +84,7 @@ func (k *sketch) predict(belief string) {
 	case c.Rows:
 		k.weights = k.byRow(belief, scores)
 	default:
+		// The sum over k is one number for each i: it divides the belief before the product with E.
 		stay, turned := exponentials(k.m.transition.stay.Values(), c.M)
 		a := k.Op("Softmax", scores)
 		left := k.Op("Div", belief, k.Op("MatMul", a, k.Constant("switch.transition.turned", c.M, c.M, turned)))
@@ -109,7 +112,7 @@ func (k *sketch) byRow(belief, scores string) string {
 }
 
 // logDensities is −½·Σ ((x − from − move(j))²/v + log v) for each system, where v has the variances of all side by
-// side.
+// side. The constant −½·nz·log 2π is left out, as a softmax does not notice it.
 func (k *sketch) logDensities(x, v string) string {
 	c := k.m.cfg
 	if k.from != "" {
@@ -120,7 +123,7 @@ func (k *sketch) logDensities(x, v string) string {
 	return k.Op("Mul", k.SystemSums(terms, c.M, c.NZ), k.Scalar(-0.5))
 }
 
-// variances are those of all systems side by side.
+// variances are those of all systems side by side, a constant [1, M·nz]: the diagonals of Q.
 func (k *sketch) variances() string {
 	c := k.m.cfg
 	full, flat := make([]float64, c.M*c.NZ*c.NZ), make([]float32, c.M*c.NZ)
@@ -131,7 +134,8 @@ func (k *sketch) variances() string {
 	return k.Constant("transition.Q.flat", 1, len(flat), flat)
 }
 
-// mix is the mean of the mixture, and its variance from the parameter of that name.
+// mix is the mean Σ_j w(j)·μ_j of the mixture, and its variance, that of the mixed base variances of the parameter
+// with the name q.
 func (k *sketch) mix(weights, q string) (mean, variance string) {
 	c := k.m.cfg
 	mean = k.WeightedSum(weights, k.moves, c.M, c.NZ)
@@ -141,7 +145,7 @@ func (k *sketch) mix(weights, q string) (mean, variance string) {
 	return mean, k.VarianceMixture(weights, q, c.VarianceFloor)
 }
 
-// filterGraph is Step.
+// filterGraph is Step: from z, s, u, x and noise to the next z and s.
 func (m *Model) filterGraph(s statespace.Sketch, first bool) model.Graph {
 	c, name := m.cfg, "filter_step"
 	if first {
@@ -164,7 +168,7 @@ func (m *Model) filterGraph(s statespace.Sketch, first bool) model.Graph {
 	return b.Graph()
 }
 
-// transitionGraph is Advance.
+// transitionGraph is Advance: without an observation, with a system that is drawn or all of them.
 func (m *Model) transitionGraph(first bool) model.Graph {
 	c, name := m.cfg, "transition"
 	if first {
@@ -181,7 +185,8 @@ func (m *Model) transitionGraph(first bool) model.Graph {
 	return b.Graph()
 }
 
-// leave names the state after a step.
+// leave names the state after a step; s are the probabilities of the systems [M], which ages divide before they
+// are carried on.
 func (k *sketch) leave(z, mean, variance, s string) {
 	c := k.m.cfg
 	k.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
@@ -191,7 +196,8 @@ func (k *sketch) leave(z, mean, variance, s string) {
 	k.Output("weights", s, c.M, "probabilities of the systems that led to it")
 }
 
-// predictGraph follows the means of so many steps and decodes them.
+// predictGraph follows the means of so many steps and decodes them. It is a rollout of the probabilities of all
+// systems without noise, unrolled: its size grows with the horizon.
 func (m *Model) predictGraph(s statespace.Sketch, horizon int) model.Graph {
 	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
 		m.params)
@@ -218,7 +224,7 @@ func (m *Model) predictGraph(s statespace.Sketch, horizon int) model.Graph {
 	return b.Graph()
 }
 
-// probabilities are softmax x.
+// probabilities are softmax x, in a new slice.
 func probabilities(x []float32) []float32 {
 	p, _ := exponentials(x, len(x))
 	var sum float32

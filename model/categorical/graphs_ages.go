@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// firstBelief is that of the first time step: probabilities of the systems, or of systems and ages.
+// firstBelief is that of the first time step: softmax π [M], or with ages the joint probabilities of systems and
+// ages, [M·D].
 func (m *Model) firstBelief() []float32 {
 	c := m.cfg
 	p := probabilities(m.transition.start.Values())
@@ -21,9 +22,12 @@ func (m *Model) firstBelief() []float32 {
 	return joint
 }
 
-// predictAged computes the joint probability of systems and ages, and the weights, system by system that is left:
+// predictAged computes the joint probability of systems and ages, and the weights, system by system that is left.
+// With l(j) = L(i,j) + g(j) or g(i,j),
 //
-//	p(j|i) = softmaxⱼ(l(j)) over j ≠ i;  p(i|i,d) = σ(l(i) − log Σⱼ exp l(j) + C(i,d)),  l(j) = L(i,j) + g(j) or g(i,j)
+//	p(j|i) = softmaxⱼ(l(j)) over j ≠ i;  p(i|i,d) = σ(l(i) − log Σⱼ exp l(j) + C(i,d))
+//
+// A graph has no indices to write to: matrices of zeros and ones put the parts into their columns.
 func (k *sketch) predictAged(belief, scores string) {
 	c, t := k.m.cfg, &k.m.transition
 	k.ages = ""
@@ -43,6 +47,7 @@ func (k *sketch) predictAged(belief, scores string) {
 		hold := k.Constant(fmt.Sprintf("switch.duration.%d", i), 0, c.Ages, slices.Clone(t.hold.Values()[i*c.Ages:][:c.Ages]))
 		before := k.Part(belief, c.Carried(), i*c.Ages, c.Ages)
 		stayed := k.Op("Mul", k.Op("Sigmoid", k.Op("Add", odds, hold)), before)
+		// What does not stay leaves, whatever its age, and begins at age 1 elsewhere.
 		left := k.SystemSums(k.Op("Sub", before, stayed), 1, c.Ages)
 		for _, part := range []string{
 			k.Op("MatMul", k.Op("Mul", next, left), begin), k.Op("MatMul", stayed, grow),
@@ -57,7 +62,9 @@ func (k *sketch) predictAged(belief, scores string) {
 	k.weights = k.SystemSums(k.ages, c.M, c.Ages)
 }
 
-// places are matrices: of the columns of all systems but i, of their first ages, and of the ages of i one step later.
+// places are matrices: of the columns of all systems but i, of their first ages, and of the ages of i one step
+// later. begin puts M−1 probabilities at the first ages, grow those of the ages of i at the next ones, of which
+// the oldest keeps its own.
 func (k *sketch) places(i int) (others, begin, grow string) {
 	c := k.m.cfg
 	wide := c.Carried()
@@ -77,7 +84,8 @@ func (k *sketch) places(i int) (others, begin, grow string) {
 		k.Constant(name("grow"), c.Ages, wide, g)
 }
 
-// carried is what goes from a step to the next: the probabilities of the systems, divided among their ages.
+// carried is what goes from a step to the next: the probabilities of the systems, divided among their ages. An
+// observation changes the probabilities of the systems, not the shares of the ages within one.
 func (k *sketch) carried(weights string) string {
 	c := k.m.cfg
 	if c.Ages == 0 {

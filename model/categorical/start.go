@@ -31,8 +31,8 @@ const (
 	idleVariance = 0.05 // Q of latent dimensions that the start has no use for
 )
 
-// StartSteps is how many time steps a start reads at most, so that it takes seconds: fewer with many systems of many
-// dimensions, but at least eight for each unknown of a mean. 0: the parameters begin as they are drawn.
+// StartSteps is how many time steps a start reads at most, so that it takes seconds: fewer with many systems of
+// many dimensions, but at least eight for each unknown of a mean. 0: the parameters begin as they are drawn.
 func (m *Model) StartSteps() int {
 	c := m.cfg
 	if !c.Start {
@@ -42,20 +42,24 @@ func (m *Model) StartSteps() int {
 	return max(min(startSteps, startCost/(c.M*(row+4)*(row+4))), 8*c.M*row)
 }
 
-// Start fits an autoregressive HMM with a regime for each system to recordings, in the coordinates of an embedding, and
-// sets the parameters so that the model is that HMM, but for a little noise of the measurement:
+// Start fits an autoregressive HMM with a regime for each system to recordings, in the coordinates of an
+// embedding, and sets the parameters so that the model is that HMM, but for a little noise of the measurement:
 //
 //	A_j, B_j, c_j, Q_j: those of regime j;  L = ln P, g = 0, C = 0;  π: that of the HMM
 //	encoder, decoder and initial network: linear, with zeros in the networks beside the linear maps
 //
-// With at least twice as many latent dimensions as channels the state holds the latest observations, newest first, and
-// the HMM has as many lags. Dimensions that are left over are noise without memory, which nothing reads.
+// With at least twice as many latent dimensions as channels the state holds the latest observations, newest first,
+// and the HMM has as many lags. Dimensions that are left over are noise without memory, which nothing reads.
+//
+// The recordings are sequences one by one, B = 1. The result is a function of the model and the recordings. It
+// returns ErrStart where no HMM can be fitted, and model.ErrStopped once goOn is false.
 func (m *Model) Start(recordings []model.Batch, goOn func() bool) error {
 	c := m.cfg
 	e, err := newEmbedding(c.NX, c.NZ, recordings)
 	if err != nil {
 		return err
 	}
+	// As many lags as the latent dimensions hold, all chains of EM, and a seed of the key of the model.
 	s := arhmm.DefaultSettings()
 	s.Switches, s.Order, s.Chains, s.Sweeps = c.M, c.NZ/e.n, startChains, startSweeps
 	draws := m.key.At(1, 0, 0) // step 0 drew the parameters
@@ -69,7 +73,7 @@ func (m *Model) Start(recordings []model.Batch, goOn func() bool) error {
 	return nil
 }
 
-// start turns a fitted HMM into parameters.
+// start turns a fitted HMM of the embedded channels y into parameters of a model.
 type start struct {
 	m    *Model
 	e    embedding
@@ -84,6 +88,7 @@ func (s start) set() {
 	for _, a := range s.f.Arrays() {
 		arrays[a.Name] = a.Values
 	}
+	// The least noise of a channel of y over the regimes.
 	least := make([]float64, n)
 	for i := range least {
 		least[i] = y.Q[i*(y.NZ+1)]
@@ -98,7 +103,8 @@ func (s start) set() {
 	s.begin(arrays["start.mean"], arrays["start.variance"], ofY)
 }
 
-// chances sets π, L and g.
+// chances sets π, L and g. A little is added to each probability, so that no transition is out of the question;
+// ages change nothing at first.
 func (s start) chances(first, transition []float64) {
 	n := s.m.transition
 	for i, p := range first {
@@ -115,7 +121,8 @@ func (s start) chances(first, transition []float64) {
 	clear(n.scores.B.Values())
 }
 
-// systems sets the moves and variances of all systems. A lag moves on with as little noise as a measurement has.
+// systems sets the moves and variances of all systems: rows of y as the HMM has them, rows of lags that move on
+// with as little noise as a measurement has, and idle ones. The identity of a residual transition is taken off.
 func (s start) systems(y model.Systems, measured []float64) {
 	c, n := s.m.cfg, s.e.n
 	w, b := s.m.transition.systems.W.Values(), s.m.transition.systems.B.Values()
@@ -153,7 +160,9 @@ func (s start) systems(y model.Systems, measured []float64) {
 	s.m.transition.qInf.Set(inference)
 }
 
-// measure sets encoder and decoder. Of a lag a measurement says next to nothing.
+// measure sets encoder, y = Cᵀ(x − d), and decoder, x = C y + d, with the variances of both. Of a lag a
+// measurement says next to nothing: its variance is that of the channel. The decoder does not read idle
+// dimensions.
 func (s start) measure(ofX, ofY, variance []float64) {
 	c, n := s.m.cfg, s.e.n
 	read, shift, spread := make([]float64, c.NX*c.NZ), make([]float64, c.NZ), make([]float64, c.NZ)
@@ -179,7 +188,8 @@ func (s start) measure(ofX, ofY, variance []float64) {
 	s.m.emission.SetLinear(write, s.e.d, roots(ofX))
 }
 
-// begin sets the initial network: z_1 is the first observation, also in place of those before it.
+// begin sets the initial network: z_1 is the first observation, also in place of those before it. h is z_1 from
+// the mean of its channel, in standard deviations of it.
 func (s start) begin(mean, variance, ofY []float64) {
 	const before = 0.3 // deviation of a lag of the first observation, in standard deviations of the channel
 	c, n := s.m.cfg, s.e.n

@@ -9,18 +9,19 @@ import (
 
 var _ model.Stepper = (*Forecaster)(nil)
 
-// smallest is that of a probability whose logarithm is taken.
+// smallest is that of a probability whose logarithm is taken: nothing is added to or compared with −∞.
 const smallest = 1e-30
 
 // Warmup is how many observations q(h) reads.
 func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 
-// Begin infers z_1 = t(h) from the mean of q(h).
+// Begin infers z_1 = t(h) from the mean of q(h). No switch has led to it.
 func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
 	f.m.initial.Begin(f.Tape, dst, first, f.m.cfg.Dims)
 }
 
-// Step filters the next observation. The switch of the belief is b_t.
+// Step filters the next observation. The switch of the belief is b_t. One step is the same as in infer, on a tape
+// of its own, so that a Stepper filters as training does.
 func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
 	t, c := f.Tape, f.m.cfg
 	t.Reset()
@@ -39,8 +40,8 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 	f.leave(dst, &r, mean, variance)
 }
 
-// Advance predicts the next state. With noise of the switch it draws the system, and the belief is certain of it;
-// without, it goes on with the probabilities of all systems.
+// Advance predicts the next state under controls [B,NU]. With noise of the switch, which is Gumbel, it draws the
+// system, and the belief is certain of it; without, it goes on with the probabilities of all systems.
 func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, by model.Disturbance) {
 	t := f.Tape
 	t.Reset()
@@ -55,8 +56,8 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 	f.leave(dst, &r, r.mean, r.variance)
 }
 
-// stand lays out one step from a belief, with its weights computed. Without a switch, the belief is that of the first
-// time step.
+// stand lays out one step from a belief, with its weights computed. Without a switch, the belief is that of the
+// first time step. The tape has been reset.
 func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recurrence {
 	t, c, n := f.Tape, f.m.cfg, from.B
 	z := t.New(2*n, c.NZ)
@@ -71,7 +72,7 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recu
 	return r
 }
 
-// leave writes the belief after a step.
+// leave writes the belief after a step: copies, as the tape is reset by the next one.
 func (f *Forecaster) leave(dst *model.Belief, r *recurrence, mean, variance autodiff.Tensor) {
 	n := r.block
 	dst.Resize(n, f.m.cfg.Dims, true)

@@ -28,6 +28,8 @@ const (
 	startVariance = 0.05 // Q_j and Q′_j
 )
 
+// newTransition declares the parameters. Scores g are zeros, so that switches do not depend on the state at first;
+// systems are small random moves from z, and L favours staying.
 func newTransition(p *autodiff.Params, c Config, draws *rng.Stream) transition {
 	in := c.NZ + c.NU
 	message := statespace.NewMessage(p, c.Bodies, c.NZ, draws)
@@ -91,7 +93,8 @@ type recurrence struct {
 }
 
 // begin lays out a recurrence over z under controls u. Block 0 of the belief, and of the ages, is the caller's.
-// Inference mixes variances of its own, and may look at measurements.
+// Inference mixes variances of its own, and may look at measurements. u are the controls of the steps,
+// [steps·block, nu].
 func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, inference bool) recurrence {
 	mixed := n.q
 	if inference {
@@ -109,6 +112,7 @@ func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, in
 	if c.Ages > 0 {
 		r.ages, r.hold = t.New(z.Rows, c.M*c.Ages), t.Param(n.hold)
 	}
+	// Without a preview z_t is proposed from w itself.
 	r.proposal = r.weights
 	if preview {
 		r.proposal = t.New(rows, c.M)
@@ -128,7 +132,8 @@ func (n *transition) begin(t *autodiff.Tape, z, u autodiff.Tensor, block int, in
 	return r
 }
 
-// first writes the belief of the first time step, log softmax(π), into block 0, and the ages that go with it.
+// first writes the belief of the first time step, log softmax(π), into block 0 of all rows, and the ages that go
+// with it.
 func (n *transition) first(r *recurrence) {
 	t := r.tape
 	p := t.New(1, n.cfg.M)
@@ -137,13 +142,15 @@ func (n *transition) first(r *recurrence) {
 	n.firstAges(r)
 }
 
-// predict computes the weights of step i, and how every system would move the state.
+// predict computes the weights w of step i from block i of state and belief, and how every system would move the
+// state. Steps go in order, as a step reads what the one before has written.
 func (r *recurrence) predict(i int) {
 	t, b := r.tape, r.block
 	t.Concat(r.in.Block(i, b), r.z.Block(i, b), r.u.Block(i, b))
 	if r.seen.Cols > r.in.Cols {
 		t.Concat(r.seen.Block(i, b), r.in.Block(i, b), r.message.Step(i))
 	}
+	// The interaction is added to what the moves start from, the same for all systems.
 	if r.acted.Cols > 0 {
 		from := r.acted.Block(i, b)
 		if clear(from.Value); r.residual {
@@ -179,7 +186,8 @@ func (r *recurrence) from(i int) autodiff.Tensor {
 	return autodiff.Tensor{}
 }
 
-// preview has the weights that the state is proposed from look at a measurement of it.
+// preview has the weights that the state is proposed from look at a measurement of it. Without it they are w. It
+// must come between predict and mix.
 func (r *recurrence) preview(i int, m statespace.Measurement) {
 	b := r.block
 	r.tape.PreviewSwitch(autodiff.SwitchPreview{
@@ -189,13 +197,15 @@ func (r *recurrence) preview(i int, m statespace.Measurement) {
 	})
 }
 
-// mix computes mean and variance of the mixture of step i from its weights.
+// mix computes mean Σ_j w(j)·μ_j and variance of step i from its proposal: one Gaussian that z is drawn from, or
+// fused with a measurement.
 func (r *recurrence) mix(i int) {
 	r.tape.MixMoves(r.mean.Block(i, r.block), r.proposal.Block(i, r.block), r.from(i), r.moves.Block(i, r.block))
 	r.mixing.Step(i)
 }
 
-// weigh computes the density of the state that step i has led to, and the belief that follows.
+// weigh computes the density ℓ of the state that step i has led to, and the belief that follows, from w and not
+// from the proposal. Block i+1 of z has been drawn.
 func (r *recurrence) weigh(i int) {
 	b := r.block
 	r.tape.WeighSwitch(autodiff.SwitchEvidence{

@@ -50,8 +50,9 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 	return m
 }
 
-// initNoiseMatrices draws every Cᵢ from N(0, 1/nz): with the tiny entries that Aᵢ and Bᵢ start from, what is inferred
-// of an observation would not reach the state.
+// initNoiseMatrices draws every Cᵢ from N(0, 1/nz): with the tiny entries that Aᵢ and Bᵢ start from, what is
+// inferred of an observation would not reach the state. They take the place of the values that NewMatrices has
+// drawn for these rows of transition.B.
 func (m *Model) initNoiseMatrices(draws *rng.Stream) {
 	sd := 1 / math.Sqrt(float64(m.dims.NZ))
 	for i := range m.dims.M {
@@ -81,16 +82,22 @@ type posterior struct {
 	controls, steps int              // columns of u, and time steps with a transition
 }
 
-// infer draws noise and state of all time steps. Order of the noise: w_1, then w_t step by step.
+// infer draws noise and state of all time steps, with so many paths of each sequence: n = B·paths rows a step,
+// path j of sequence i in row j·B+i. Order of the noise: w_1, then w_t step by step, in one draw of [T·n, nz]
+// numbers.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
 	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
 	p := posterior{z: t.New(b.T*n, nz), w: t.New(steps*n, nz), controls: b.NU, steps: steps}
+	// Block 0 of eps is the noise of w_1, block i+1 that of step i, which leads to block i+1 of z.
 	eps := statespace.Normals(t, noise, b.T*n, nz)
 	p.first.Noise = eps.Block(0, n)
 	p.first.Mean, p.first.Variance = m.initial.Infer(t, p.z.Block(0, n), b, p.first.Noise)
+	// Controls[0] acts before the first step and is left out.
 	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU), b.B, paths)
 	q := m.recognition.steps(t, b, p.z, u)
 	move := m.begin(t, p.z, u, p.w, n)
+	// q(w_t) reads z_{t−1}, which is a draw, so the steps are one after another; the encoder has read all x_t at
+	// once.
 	for i := range steps {
 		mean, variance := q.step(i)
 		t.Draw(p.w.Block(i, n), mean, variance, eps.Block(i+1, n))

@@ -15,7 +15,7 @@ type Anneal struct {
 	Updates uint64 `yaml:"updates" want:"[0,1000000000]" doc:"updates over which the weight of likelihood and prior rises from 0.01 to 1; 0: it is 1 from the start" source:"DVBF paper: 100000"`
 }
 
-// At returns the weight of step i, counted from 0.
+// At returns the weight c of step i, counted from 0; it is 1 at model.EndOfSchedule and without a schedule.
 func (a Anneal) At(i uint64) float32 {
 	if i >= a.Updates {
 		return 1
@@ -40,7 +40,8 @@ func (m *Model) Terms() []model.Term {
 //
 //	(1/BT)·Σ { Σ_t −c·log p(x_t|z_t) + Σ_t KL[q(w_t)‖N(0, I/c)] },
 //
-// since p(w)^c is proportional to N(0, I/c).
+// since p(w)^c is proportional to N(0, I/c). All terms but the loss are those of c = 1, so that they compare
+// between updates.
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise)
 	nll := m.emission.NegativeLogLikelihood(t, b, p.z)

@@ -54,8 +54,9 @@ func (m *Model) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (st
 	return m.states(t, p), p.weights
 }
 
-// states are the moments of z_t: with C = Σᵢ αᵢ Cᵢ, the mean is z_t + (μ_t − w_t)·C and the variances are the diagonal
-// of Cᵀ·diag(σ_t²)·C.
+// states are the moments of z_t: with C = Σᵢ αᵢ Cᵢ, the mean is z_t + (μ_t − w_t)·C and the variances are the
+// diagonal of Cᵀ·diag(σ_t²)·C. Both are given z_{t−1} as it was drawn: all that is random in z_t is then w_t. The
+// results are constants without a gradient; moments and weights have a row for each step from the second on.
 func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 	nz := m.dims.NZ
 	first := p.z.Rows - p.w.Rows
@@ -80,17 +81,21 @@ func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 	return s
 }
 
-// Continued goes on from every path by draws of the noise from the prior, after another draw of the last noise of the
-// prefix.
+// Continued goes on from every path by draws of the noise from the prior, after another draw of the last noise of
+// the prefix: the last state of a path is drawn from q(z_T | z_{T−1}) anew, as other models draw it. A prefix of
+// one step has no such noise. Order of the noise: that of infer, then [steps·rows, nz] for the step that is drawn
+// again, if there is one, and the horizon.
 func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p := m.infer(t, g.Batch, g.Paths, noise)
 	nz, nu, rows := m.dims.NZ, m.dims.NU, g.Rows()
+	// again is 1 if the prefix has a transition, whose noise is drawn once more; steps counts it and the horizon.
 	again := min(p.steps, 1)
 	steps := again + q.Horizon
 	z, u := t.New((steps+1)*rows, nz), t.NewConstant(steps*rows, nu)
 	w := statespace.Normals(t, noise, steps*rows, nz)
 	copy(u.Value[again*rows*nu:], statespace.Controls(t, q, nu, g).Value)
 	copy(z.Block(0, rows).Value, p.z.Block(p.steps-again, rows).Value)
+	// The first block of w is then a draw of q(w_T), with the last control of the prefix, in place of the prior's.
 	if again > 0 {
 		for path := range g.Paths {
 			copy(u.Block(path, g.N).Value, g.Batch.Controls[p.steps*g.N*nu:])
@@ -109,7 +114,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.mixing.Weights.Slice(again*rows, steps*rows)}
 }
 
-// Imagined draws every noise from its prior.
+// Imagined draws every noise from its prior. Order of the noise: w_1 … w_T in one draw, [steps·n, nz].
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z, w := t.New(steps*n, m.dims.NZ), statespace.Normals(t, noise, steps*n, m.dims.NZ)
 	m.initial.Start(t, z.Block(0, n), w.Block(0, n))

@@ -9,8 +9,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Fusion is the parameters of a DVBF Fusion and the networks over them. One Fusion serves any number of tapes at a time,
-// as long as its parameters do not change.
+// Fusion is the parameters of a DVBF Fusion and the networks over them. One Fusion serves any number of tapes at a
+// time, as long as its parameters do not change.
 type Fusion struct {
 	dims   model.Dims
 	params *autodiff.Params
@@ -86,7 +86,9 @@ type fusionPosterior struct {
 	klInitial  autodiff.Tensor
 }
 
-// infer draws the states of all time steps from the posterior. Order of the noise: h, then z step by step.
+// infer draws the states of all time steps from the posterior, with so many paths of each sequence: n = B·paths
+// rows a step, path j of sequence i in row j·B+i. Order of the noise: h, then z step by step, in one draw of [T·n,
+// nz] numbers.
 func (m *Fusion) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) fusionPosterior {
 	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
 	p := fusionPosterior{Posterior: statespace.Posterior{
@@ -97,12 +99,15 @@ func (m *Fusion) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.St
 	p.start.Noise = eps.Block(0, n)
 	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
 	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
+	// What does not depend on z is computed for all steps at once, and once for all paths.
 	meas := m.encoder.Measure(t, b).From(b.B).Repeat(t, b.B, paths)
 	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU), b.B, paths)
 	mixing := m.mixing.Steps(t, p.Z, u, n)
 	p.weights = mixing.Weights
 	p.transition = m.transition.Steps(t, mixing.Weights, p.Z, u, n)
 
+	// Step i leads from block i of z to block i+1: weights from z_{t−1}, the transition with both sets of
+	// variances, then the product with the measurement of x_t, or the transition alone where x_t is not seen.
 	for i := range steps {
 		mixing.Step(i)
 		p.transition.Step(i)
@@ -127,6 +132,7 @@ func (m *Fusion) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, d
 	p := m.infer(t, b, 1, &noise)
 	m.emission.LogLikelihood(w, b, p.Z)
 	w.Start(p.start)
+	// log p(z_t | z_{t−1}, u_t) − log q(z_t) at the draw, for all steps from the second on.
 	z := p.Z.Slice(b.B, p.Z.Rows)
 	w.Gaussian(z, p.transition.Mean, p.transition.Q, 1)
 	w.Gaussian(z, p.Mean, p.Variance, -1)

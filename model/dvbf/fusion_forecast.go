@@ -17,7 +17,9 @@ type fusionForecaster struct {
 var _ statespace.Core = (*Fusion)(nil)
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Fusion) NewForecaster() model.Forecaster { return &fusionForecaster{statespace.NewShell(m), m} }
+func (m *Fusion) NewForecaster() model.Forecaster {
+	return &fusionForecaster{statespace.NewShell(m), m}
+}
 
 // Clone returns a forecaster for another goroutine.
 func (f *fusionForecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
@@ -37,7 +39,9 @@ func (m *Fusion) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (s
 	return p.Posterior, p.weights
 }
 
-// Continued goes on from the last state of every path by draws of p(z_t | z_{t−1}, u_t).
+// Continued goes on from the last state of every path by draws of p(z_t | z_{t−1}, u_t). The last state of the
+// prefix is drawn from q(z_T) anew. Order of the noise: that of infer, then z_T and z_{T+1} … in one draw of
+// [(Horizon+1)·rows, nz] numbers.
 func (m *Fusion) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p, rows := m.infer(t, g.Batch, g.Paths, noise), g.Rows()
 	z := t.New((q.Horizon+1)*rows, m.dims.NZ)
@@ -48,7 +52,8 @@ func (m *Fusion) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, 
 	return statespace.Paths{Mean: mean, SD: sd, Weights: weights}
 }
 
-// Imagined draws h from its prior and all else from the generative model.
+// Imagined draws h from its prior and all else from the generative model. Order of the noise: h, then z step by
+// step.
 func (m *Fusion) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.dims.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
@@ -58,7 +63,8 @@ func (m *Fusion) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noi
 	return statespace.Drawn{Z: z, Weights: weights, Mean: mean, SD: sd}
 }
 
-// roll draws all blocks of z but the first from p(z_t | z_{t−1}, u_t) with noise eps, and returns the mixing weights.
+// roll draws all blocks of z but the first from p(z_t | z_{t−1}, u_t) with noise eps, and returns the mixing
+// weights. Block i of eps belongs to block i of z, u has a block less than z, and the weights as many as u.
 func (m *Fusion) roll(t *autodiff.Tape, z, u, eps autodiff.Tensor, rows int) autodiff.Tensor {
 	mixing := m.mixing.Steps(t, z, u, rows)
 	transition := m.transition.Steps(t, mixing.Weights, z, u, rows)

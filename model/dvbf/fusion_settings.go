@@ -17,8 +17,8 @@ func FusionFamily() model.Family {
 	}
 }
 
-// FusionSettings are the keys of the family. The source is the authors' published code, or Becker-Ehmck et al. (2019), who
-// compare with the model and whose sizes it has here.
+// FusionSettings are the keys of the family. The source is the authors' published code, or Becker-Ehmck et al.
+// (2019), who compare with the model and whose sizes it has here.
 type FusionSettings struct {
 	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems" source:"authors' code: sigmoid"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
@@ -48,7 +48,9 @@ var (
 )
 
 // New builds the model that the settings describe.
-func (s *FusionSettings) New(d model.Data, key rng.Key) (model.Model, error) { return NewFusion(s, d, key), nil }
+func (s *FusionSettings) New(d model.Data, key rng.Key) (model.Model, error) {
+	return NewFusion(s, d, key), nil
+}
 
 // Describe names the variant.
 func (s *FusionSettings) Describe() model.Description {

@@ -10,7 +10,7 @@ import (
 
 var _ model.Exporter = (*fusionForecaster)(nil)
 
-// Warmup is how many observations q(h) reads.
+// Warmup is how many observations q(h) reads: k.
 func (f *fusionForecaster) Warmup() int { return f.m.observations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
@@ -18,7 +18,8 @@ func (f *fusionForecaster) Begin(dst *model.Belief, first model.Batch) {
 	f.m.initial.Begin(f.Tape, dst, first, f.m.dims)
 }
 
-// Step filters the next observation.
+// Step filters the next observation: it multiplies the transition from the belief by the measurement of x_t, as
+// infer does. Mean and Variance of dst are those of q(z_t).
 func (f *fusionForecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
 	t, d := f.Tape, f.m.dims
 	t.Reset()
@@ -33,7 +34,7 @@ func (f *fusionForecaster) Step(dst, from *model.Belief, b model.Batch, by model
 	f.leave(dst, z, weights, mean, variance)
 }
 
-// Advance predicts the next state.
+// Advance predicts the next state. Mean and Variance of dst are those of p(z_t | z_{t−1}, u_t).
 func (f *fusionForecaster) Advance(dst, from *model.Belief, u []float32, by model.Disturbance) {
 	t := f.Tape
 	t.Reset()
@@ -42,7 +43,8 @@ func (f *fusionForecaster) Advance(dst, from *model.Belief, u []float32, by mode
 	f.leave(dst, z, weights, move.Mean, move.Q)
 }
 
-// move computes the transition of one step from a belief.
+// move computes the transition of one step from a belief, whose z is block 0 of the result; block 1 is for the
+// next state. The tape must have been reset.
 func (f *fusionForecaster) move(from *model.Belief, u []float32) (z, weights autodiff.Tensor, move statespace.Transition) {
 	t, d, n := f.Tape, f.m.dims, from.B
 	z = t.New(2*n, d.NZ)
@@ -66,13 +68,16 @@ func (f *fusionForecaster) leave(dst *model.Belief, z, weights, mean, variance a
 	copy(dst.Weights, weights.Value)
 }
 
-// Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.
+// Graphs are the steps of the model for other programs: encoder, initial, filter_step, transition, predict for so
+// many steps, and emission. They compute what Begin, Step, Advance and Emit do.
 func (f *fusionForecaster) Graphs(horizon int) []model.Graph {
 	m, d := f.m, f.m.dims
 	k := statespace.Sketch{
 		Params: m.params, NX: d.NX, NU: d.NU, NZ: d.NZ, M: d.M, Residual: m.sketch.Residual, Floor: m.sketch.Floor,
 		Initial: m.sketch.Initial, Emission: m.sketch.Emission,
 	}
+	// The closures are the parts that several graphs have in common: mixing weights, inputs of a step and outputs
+	// of a step.
 	weigh := func(b *model.Builder, z, u string) string {
 		op := "Softmax"
 		if m.weights == statespace.Sigmoid {
@@ -118,6 +123,7 @@ func (f *fusionForecaster) Graphs(horizon int) []model.Graph {
 	if d.NU > 0 {
 		b.Input("controls", horizon*d.NU, "controls of all steps side by side")
 	}
+	// Every step of the horizon is unrolled: a graph has no loops.
 	var path []string
 	for i := range horizon {
 		if u = ""; d.NU > 0 {

@@ -16,6 +16,8 @@ type recognition struct {
 	mean, sd model.Dense
 }
 
+// newRecognition declares the parameters encoder.… and recognition.…; the network behind the encoder has at most
+// one residual block.
 func newRecognition(p *autodiff.Params, d model.Dims, s *Settings, draws *rng.Stream) recognition {
 	width := cmp.Or(s.EncoderHidden, s.Hidden)
 	return recognition{
@@ -28,9 +30,10 @@ func newRecognition(p *autodiff.Params, d model.Dims, s *Settings, draws *rng.St
 
 // recognitionSteps is a recognition on the tape of a recurrence; block i belongs to the step that leads to x_{i+1}.
 type recognitionSteps struct {
-	tape           *autodiff.Tape
-	block          int
-	z, x, u        autodiff.Tensor // z_{t−1}, features of x_t, and u_t
+	tape    *autodiff.Tape
+	block   int
+	z, x, u autodiff.Tensor // z_{t−1}, features of x_t, and u_t
+	// [z x u] of all steps, the input of the body
 	in             autodiff.Tensor
 	body           model.BodySteps
 	meanHead       autodiff.StepLinear
@@ -49,6 +52,7 @@ func (n recognition) steps(t *autodiff.Tape, b model.Batch, z, u autodiff.Tensor
 	s := recognitionSteps{
 		tape: t, block: block, z: z, u: u, mean: t.New(rows, nz), variance: t.New(rows, nz), sd: t.New(rows, nz),
 	}
+	// Features of an observation that does not count are zeros, so that what stands there has no influence.
 	if complete.Cols > 0 {
 		x = t.HideRows(x, complete)
 		s.seen = statespace.Repeat(t, complete.Slice(b.B, complete.Rows), b.B, block/b.B)
@@ -58,6 +62,7 @@ func (n recognition) steps(t *autodiff.Tape, b model.Batch, z, u autodiff.Tensor
 		}
 	}
 	s.x = statespace.Repeat(t, x.Slice(b.B, x.Rows), b.B, block/b.B)
+	// The encoder runs over all x_t at once; what depends on z_{t−1} comes step by step.
 	s.in = t.Activation(rows, z.Cols+x.Cols+u.Cols)
 	s.body = n.body.Steps(t, s.in, block)
 	s.meanHead = n.mean.Steps(t, s.mean, s.body.Y, block)

@@ -59,7 +59,8 @@ func (s *Settings) Describe() model.Description {
 	}
 }
 
-// Check returns what does not fit together.
+// Check returns what does not fit together. A deviation that depends on the state is passed on because the key for
+// it is none of this family.
 func (s *Settings) Check(setup model.Setup) []model.Fault {
 	return statespace.Check(setup, s.InitialObservations, s.Emission, statespace.StateSD)
 }

@@ -7,6 +7,11 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
+// What a Forecaster and an Ensemble answer beside forecasts: states and regimes given all observations, sequences
+// that the model makes up, and its base systems. Given all observations there is no closed form: they are averages
+// of draws. An Ensemble asks its first chain, which is the one that counts most, as the states and regimes of two
+// chains are not the same quantities.
+
 var (
 	_ model.Interpolator = (*Forecaster)(nil)
 	_ model.Segmenter    = (*Forecaster)(nil)
@@ -27,13 +32,18 @@ const conditionalBurnIn = 16
 
 // conditional draws states and regimes of the sequences of a batch given all their observations and the averaged
 // parameters: the sweep of training without the draws of the parameters. It calls each after every sweep of the
-// average, with the chain that holds the draws, sequence after sequence. It returns false where no chain can be made,
-// as where something is never observed.
+// average, with the chain that holds the draws, sequence after sequence. It returns false where no chain can be
+// made, as where something is never observed. It also returns false after a draw that fails numerically; each may
+// have been called before.
+//
+// With the parameters fixed the sweeps are a Gibbs sampler of p(x, z, ω | y, θ̄), of which the sequences are
+// independent parts. What is drawn depends on the batch, the number of sweeps and the key.
 func (f *Forecaster) conditional(b model.Batch, sweeps int, key rng.Key, each func(c *Chain)) bool {
 	c, err := newChain(f.cfg, Data{Observed: f.Dy, Controls: f.Du, Recordings: FromBatch(b)}, key, 0)
 	if err != nil {
 		return false
 	}
+	// Neither of the two draws below changes parameters, so the chain may share those of f.mean.
 	c.theta = f.mean.theta
 	for n, span := range c.spans {
 		f.filter(f.mean, b, n, func(t int) { copy(c.state(span.from+t), f.belief.mean) })
@@ -53,7 +63,9 @@ func (f *Forecaster) conditional(b model.Batch, sweeps int, key rng.Key, each fu
 // Interpolates says that Smooth infers gaps from both sides.
 func (f *Forecaster) Interpolates() {}
 
-// Smooth averages draws of the states given all observations.
+// Smooth averages draws of the states given all observations: mean and standard deviation of x_t, and the mean of
+// C x_t + d. The draws have a key of their own, so that one batch has one answer. Where no draw can be made the
+// answer is that of the filter, which knows the past alone.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	dst.Resize(b.T, b.B, f.Dy, f.D)
 	mean, square, emitted := make([]float64, len(dst.Mean)), make([]float64, len(dst.Mean)),
@@ -82,6 +94,7 @@ func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 		f.Emit(dst.Observations, make([]float32, len(dst.Observations)), dst.Mean)
 		return
 	}
+	// The variance is E x² − (E x)², which rounding may leave below zero.
 	for i, m := range mean {
 		dst.Mean[i], dst.SD[i] = float32(m), float32(math.Sqrt(max(square[i]-float64(m*m), 0)))
 	}
@@ -90,7 +103,8 @@ func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	}
 }
 
-// Segment counts the regimes of so many draws given all observations.
+// Segment counts the regimes of so many draws given all observations; noise gives the key of the draws alone.
+// Where no draw can be made the answer is that of the filter.
 func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, noise rng.Stream) {
 	dst.Resize(b.T, b.B, f.K)
 	clear(dst.Probability)
@@ -108,8 +122,11 @@ func (f *Forecaster) Segment(dst *model.Segmentation, b model.Batch, paths int, 
 	}
 }
 
-// Sample draws x_0 from its prior, then regimes, states and observations. Sequence n has the parameters of kept draw n,
-// in turn.
+// Sample draws x_0 from its prior, then regimes, states and observations. Sequence n has the parameters of kept
+// draw n, in turn.
+//
+// The draws of a sequence are, in this order: x_0; then of each step the regime, the noise of x_t and the noise of
+// y_t (of the first step that of y_0 alone). Sequences follow each other in one stream.
 func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	dst.Resize(q.T, q.B, f.Dy, f.D, f.K)
 	clear(dst.Switches)
@@ -143,7 +160,8 @@ func (f *Forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	}
 }
 
-// Systems are the regimes, with the averaged parameters.
+// Systems are the regimes, with the averaged parameters: W_k = [A_k B_k b_k] taken apart, and Q_k. They are
+// copies.
 func (f *Forecaster) Systems() model.Systems {
 	s := model.NewSystems(f.K, f.D, f.Du)
 	for k := range f.K {
@@ -159,7 +177,7 @@ func (f *Forecaster) Systems() model.Systems {
 	return s
 }
 
-// Emit writes C x + d and the deviations of the observations' noise.
+// Emit writes C x + d and the deviations √S of the observations' noise, [rows,Dy], for the states z [rows,D].
 func (f *Forecaster) Emit(mean, sd, z []float32) {
 	for row := range len(z) / f.D {
 		for i := range f.D {

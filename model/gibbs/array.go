@@ -27,10 +27,12 @@ type array struct {
 	schedule Schedule
 }
 
-// packed is the number of regimes that one float64 holds: 6·8 bits are an integer below 2⁴⁸.
+// packed is the number of regimes that one float64 holds: 6·8 bits are an integer below 2⁴⁸. A regime takes 8
+// bits: there may be at most 256.
 const packed = 6
 
-// head are the parts that do not depend on the recordings.
+// head are the parts that do not depend on the recordings. Forecasts need no others, and their places are known
+// without the recordings.
 func (f array) head() []model.Part {
 	parts := []model.Part{{Name: "progress", Shape: []int{1 + len(ScalarNames())}}}
 	theta := newParams(f.cfg, f.dims).parts(f.dims)
@@ -52,7 +54,8 @@ func (f array) head() []model.Part {
 	return parts
 }
 
-// layout are all parts, for recordings of these lengths.
+// layout are all parts, for recordings of these lengths. write, readHead and tensors go through an array in this
+// order.
 func (f array) layout(lengths []int) []model.Part {
 	steps := total(lengths)
 	parts := append(f.head(),
@@ -66,6 +69,7 @@ func (f array) layout(lengths []int) []model.Part {
 	return parts
 }
 
+// total is the number of steps of all recordings.
 func total(lengths []int) int {
 	n := 0
 	for _, length := range lengths {
@@ -74,6 +78,7 @@ func total(lengths []int) int {
 	return n
 }
 
+// size is the number of values of all parts.
 func size(parts []model.Part) int {
 	n := 0
 	for _, p := range parts {
@@ -82,9 +87,10 @@ func size(parts []model.Part) int {
 	return n
 }
 
-// pen writes to, or reads from, an array part by part.
+// pen writes to, or reads from, an array part by part; rest is what has not been passed yet.
 type pen struct{ rest []float64 }
 
+// next passes n values and returns them as a view.
 func (p *pen) next(n int) []float64 {
 	part := p.rest[:n]
 	p.rest = p.rest[n:]
@@ -94,7 +100,8 @@ func (p *pen) next(n int) []float64 {
 func (p *pen) write(values []float64) { copy(p.next(len(values)), values) }
 func (p *pen) read(values []float64)  { copy(values, p.next(len(values))) }
 
-// draws is the place of the draws: of each tensor those of all draws, one after the other.
+// draws is the place of the draws: of each tensor those of all draws, one after the other. Room that no draw has
+// reached yet is passed and left as it is.
 func (f array) draws(p *pen, draws []Params, do func(place, values []float64)) {
 	for i, t := range newParams(f.cfg, f.dims).parts(f.dims) {
 		place := p.next(f.schedule.kept() * len(t.Values))
@@ -104,7 +111,8 @@ func (f array) draws(p *pen, draws []Params, do func(place, values []float64)) {
 	}
 }
 
-// write writes the state of a fit; dst has the size of the layout.
+// write writes the state of a fit; dst has the size of the layout. Room for sweeps and draws that are still to
+// come is zero, so that equal fits have equal arrays.
 func (f array) write(dst []float64, fit *Fit) {
 	clear(dst)
 	c, p := fit.chain, &pen{dst}
@@ -120,6 +128,7 @@ func (f array) write(dst []float64, fit *Fit) {
 	p.write(fit.errors)
 	p.write(fit.squares)
 	p.write(c.x)
+	// Six digits to the base 256, the earliest step first; the last word may have fewer.
 	for from := 0; from < len(c.z); from += packed {
 		v := 0.0
 		for _, k := range c.z[from:min(from+packed, len(c.z))] {
@@ -132,8 +141,10 @@ func (f array) write(dst []float64, fit *Fit) {
 	}
 }
 
-// readHead reads what forecasts need of a state that write has written, and its sweeps. The posterior has no states and
-// no regimes; before the end of the burn-in it holds the present parameters alone.
+// readHead reads what forecasts need of a state that write has written, and its sweeps. The posterior has no
+// states and no regimes; before the end of the burn-in it holds the present parameters alone. The errors of its
+// backtest are views of src. It returns ErrState for an array that is too short, and for a number of sweeps that
+// the schedule does not have.
 func (f array) readHead(src []float64) (posterior *Posterior, trace []float64, err error) {
 	if need := size(f.head()); len(src) < need {
 		return nil, nil, fmt.Errorf("%w: %d values, want at least %d", ErrState, len(src), need)
@@ -151,6 +162,7 @@ func (f array) readHead(src []float64) (posterior *Posterior, trace []float64, e
 			p.read(t.Values)
 		}
 	}
+	// How many draws are kept follows from the number of sweeps.
 	posterior.count = max(0, sweeps-float64(f.schedule.BurnIn))
 	if posterior.every > 0 {
 		for range int(posterior.count) / posterior.every {
@@ -163,14 +175,16 @@ func (f array) readHead(src []float64) (posterior *Posterior, trace []float64, e
 		horizons := len(backtestHorizons())
 		posterior.errors, posterior.squares = p.next(backtestStarts*horizons*f.Dy), p.next(f.schedule.kept()*horizons)
 	}
+	// Nothing is kept yet: forecasts are those of the present parameters.
 	if posterior.count == 0 {
 		posterior.count, posterior.mean = 1, present
 	}
 	return posterior, trace, nil
 }
 
-// tensors are a state as RestoreFit takes it, for recordings of these lengths. The averages of states are zero, and
-// those of regimes unless they are kept.
+// tensors are a state as RestoreFit takes it, for recordings of these lengths. The averages of states are zero,
+// and those of regimes unless they are kept. Most are views of src. It returns ErrState for an array of another
+// size, and for regimes that are no words.
 func (f array) tensors(src []float64, lengths []int) ([]Tensor, error) {
 	steps := total(lengths)
 	if need := size(f.layout(lengths)); len(src) != need {
@@ -190,6 +204,7 @@ func (f array) tensors(src []float64, lengths []int) ([]Tensor, error) {
 			tensors = append(tensors, Tensor{fmt.Sprintf("draw/%d/%s", i, t.Name), t.Shape, p.next(len(t.Values))})
 		}
 	}
+	// The number of sweeps has not been checked yet: RestoreFit does that.
 	done := int(min(max(sweep[0], 0), float64(f.schedule.Sweeps)))
 	tensors = append(tensors, Tensor{"trace", []int{done, n}, p.next(f.schedule.Sweeps * n)[:done*n]})
 	if f.schedule.Stacked {
@@ -208,6 +223,7 @@ func (f array) tensors(src []float64, lengths []int) ([]Tensor, error) {
 			return nil, fmt.Errorf("%w: regimes from step %d are %v", ErrState, from, word)
 		}
 		v := uint64(word)
+		// Digits come off the end: the latest step of the word first.
 		for t := min(from+packed, steps) - 1; t >= from; t-- {
 			z[t], v = float64(v&255), v>>8
 		}

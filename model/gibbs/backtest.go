@@ -21,7 +21,8 @@ const (
 // backtestHorizons are the steps ahead that are compared.
 func backtestHorizons() []int { return []int{1, 2, 4, 8, 16, 32} }
 
-// backtest is the scratch of a backtest. It serves one goroutine.
+// backtest is the scratch of a backtest, over the recordings of a chain whose state it does not touch. It serves
+// one goroutine.
 type backtest struct {
 	*Chain
 	belief     *belief
@@ -29,11 +30,13 @@ type backtest struct {
 	scale      []float64 // [Dy] standard deviation of an observed dimension
 }
 
+// newBacktest makes the scratch for the recordings of a chain.
 func newBacktest(c *Chain) *backtest {
 	b := &backtest{
 		Chain: c, belief: newBelief(c.dims), scale: make([]float64, c.Dy),
 		x: make([]float64, c.D), next: make([]float64, c.D), y: make([]float64, c.Dy),
 	}
+	// A floor is (resolution · standard deviation)²: see setFloors.
 	for i, floor := range c.floors {
 		b.scale[i] = math.Sqrt(floor) / c.cfg.Prior.Resolution
 	}
@@ -42,11 +45,15 @@ func newBacktest(c *Chain) *backtest {
 
 // run writes the error of each forecast, in standard deviations, to errors [starts, horizons, Dy]: 0 where the
 // recording ends before or the value is missing. Where a value was seen it calls seen, if any.
+//
+// Start i of n is at step (2i+1)·N/(2n) of all N, the middle of its part. A forecast is the path without noise of
+// RolloutMode: filter a few steps, then follow the most likely leaf.
 func (b *backtest) run(s *system, starts int, errors []float64, seen func(horizon int)) {
 	clear(errors)
 	horizons := backtestHorizons()
 	at := 0 // the recording of the start
 	for i := range starts {
+		// Starts ascend, so the recording of the next one is this or a later one.
 		t := (2*i + 1) * len(b.z) / (2 * starts)
 		for t >= b.spans[at].to {
 			at++
@@ -58,6 +65,7 @@ func (b *backtest) run(s *system, starts int, errors []float64, seen func(horizo
 			s.logProbabilities(b.belief.logPi, b.belief.nu, b.x)
 			s.advance(b.next, s.tree.mostLikely(b.belief.logPi), b.x, b.control(t+h))
 			b.x, b.next = b.next, b.x
+			// Only the horizons count; k is the next of them.
 			if h != horizons[k] {
 				continue
 			}
@@ -84,9 +92,11 @@ func (b *backtest) filter(s *system, from, to int) {
 	}
 }
 
+// control is u_t, a view.
 func (b *backtest) control(t int) []float64 { return b.u[t*b.Du : (t+1)*b.Du] }
 
-// limited bounds an error: of a chain that diverges no more is to be known than that.
+// limited bounds an error to ±backtestLimit: of a chain that diverges no more is to be known than that. A path
+// that is not a number counts as one that diverges.
 func limited(v float64) float64 {
 	if math.IsNaN(v) {
 		return backtestLimit
@@ -94,7 +104,9 @@ func limited(v float64) float64 {
 	return max(-backtestLimit, min(v, backtestLimit))
 }
 
-// backtest writes the errors of the averaged parameters, and the mean squared error of each draw at each horizon.
+// backtest writes the errors of the averaged parameters, [starts, horizons, Dy], and the mean squared error of
+// each draw at each horizon, [draws, horizons], in squared standard deviations. Draws have fewer starts, as there
+// are many of them. It returns ErrNumeric if a noise covariance cannot be factored.
 func (f *Fit) backtest() error {
 	c, horizons := f.chain, len(backtestHorizons())
 	b := newBacktest(c)
@@ -113,6 +125,7 @@ func (f *Fit) backtest() error {
 		b.run(s, backtestFewer, errors, func(k int) { counts[k]++ })
 		squares := f.squares[i*horizons : (i+1)*horizons]
 		clear(squares)
+		// counts has the values that were seen at the horizon; where none was the square stays 0.
 		for j, e := range errors {
 			if k := j / c.Dy % horizons; counts[k] > 0 {
 				squares[k] += float64(e*e) / counts[k]
@@ -124,8 +137,11 @@ func (f *Fit) backtest() error {
 
 // stack returns the weights, none negative and 1 together, whose average of forecasts has the least squared error,
 // given the errors of each chain at the same places: stacking (Breiman 1996), which Yao, Vehtari and Gelman (2022)
-// propose for chains that do not mix. It begins with equal weights and moves weight between two chains as long as that
-// helps.
+// propose for chains that do not mix. With G_ij = e_i·e_j it minimises wᵀGw, whose slope is Gw but for a factor:
+// at the minimum the slopes of all chains with a weight are equal, and none is less.
+//
+// It begins with equal weights and moves weight from the chain of the largest slope that has some to that of the
+// least slope, as far as that helps or as there is weight. It ends where the two slopes are equal to rounding.
 func stack(errors [][]float64) []float64 {
 	n := len(errors)
 	gram, trace := make([]float64, n*n), 0.0
@@ -157,6 +173,7 @@ func stack(errors [][]float64) []float64 {
 		if gap <= 1e-12*trace {
 			break
 		}
+		// Along the move the error is a parabola: the step to its bottom is gap over curvature.
 		step := weights[high]
 		if curvature := gram[low*n+low] + gram[high*n+high] - 2*gram[low*n+high]; float64(step*curvature) > gap {
 			step = gap / curvature

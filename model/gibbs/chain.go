@@ -9,6 +9,9 @@ import (
 )
 
 // Chain is one Markov chain over parameters, regimes and states. It serves one goroutine.
+//
+// Between two sweeps the sums in leaves, planes and rows and the regimes are of no use: a sweep sets them before
+// it reads them. So parameters, states, regimes z and the number of sweeps are all of its state.
 type Chain struct {
 	cfg Config
 	dims
@@ -36,6 +39,7 @@ type Chain struct {
 	rows    []*regression // of y_i on (x, 1), by observed dimension
 	states  *states
 
+	// Scratch of a step, but for W̄, which is constant.
 	centre                            []float64 // [D,P] W̄
 	features, next, residual, centred []float64 // [P], [D], [D], [D]
 	nu, logPi, logWeight              []float64 // [K−1], [K], [K]
@@ -62,7 +66,9 @@ func ScalarNames() []string { return []string{"transition", "emission", "switchi
 func (c *Chain) Scalars() []float64 { return []float64{c.transition, c.emission, c.switching} }
 
 // New returns a chain before its first sweep: states from the observations, regimes from a tree that is fitted
-// greedily. The result is a function of the arguments alone, and chains of different index start apart.
+// greedily. The result is a function of the arguments alone, and chains of different index start apart. The data
+// are copied. It returns ErrConfig and ErrData for arguments that describe nothing that can be fitted, and
+// ErrNumeric if no start can be found.
 func New(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) {
 	c, err := newChain(cfg, data, key, index)
 	if err != nil {
@@ -74,7 +80,8 @@ func New(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) {
 	return c, nil
 }
 
-// newChain builds a chain without a state.
+// newChain builds a chain without a state: x, z and θ are zeros (with C = I where it is not drawn), which start,
+// Restore and conditional fill.
 func newChain(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) {
 	if err := data.validate(); err != nil {
 		return nil, err
@@ -98,6 +105,8 @@ func newChain(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) 
 	return c, nil
 }
 
+// allocate makes the scratch of all draws, so that a sweep allocates next to nothing. longest is the length of the
+// longest recording, which the draw of states needs room for.
 func (c *Chain) allocate(longest int) {
 	d := c.dims
 	c.regimes = newRegimes(d)
@@ -122,7 +131,11 @@ func (c *Chain) allocate(longest int) {
 	c.homogeneous[d.D] = 1
 }
 
-// setFloors sets the least variance of the noise of each observed dimension.
+// setFloors sets the least variance of the noise of each observed dimension,
+//
+//	s_i = max(Resolution² · Var y_i, 1e-300)
+//
+// over the values that were seen. A dimension that never varies has the smaller number, whose inverse is finite.
 func (c *Chain) setFloors() {
 	c.floors = make([]float64, c.Dy)
 	for i := range c.floors {
@@ -147,7 +160,12 @@ func (c *Chain) setFloors() {
 // Sweeps is the number of sweeps that the chain has done.
 func (c *Chain) Sweeps() uint64 { return c.sweep }
 
-// Sweep draws every unknown once. After an error, which wraps ErrNumeric, the chain must not be used.
+// Sweep draws every unknown once, in the order of the package comment. After an error, which wraps ErrNumeric, the
+// chain must not be used.
+//
+// The draw of the regimes collects the sums that the hyperplanes and the dynamics are drawn from: x must not
+// change between them. The scalars transition and switching are therefore of the states and parameters before the
+// sweep, emission of those after it.
 func (c *Chain) Sweep() error {
 	c.sweep++
 	for _, step := range []struct {
@@ -168,20 +186,22 @@ func (c *Chain) Sweep() error {
 	return nil
 }
 
-// source returns the random numbers of one phase of this sweep.
+// source returns the random numbers of one phase of this sweep. index is the recording, node, leaf or observed
+// dimension: the numbers of one do not depend on how many another used.
 func (c *Chain) source(p phase, index int) source { return at(c.key, c.sweep, c.index, p, index) }
 
-// state returns x_t.
+// state returns x_t, a view.
 func (c *Chain) state(t int) []float64 { return c.x[t*c.D : (t+1)*c.D] }
 
-// setFeatures makes features x̃_t = [x_t; u_{t+1}; 1].
+// setFeatures makes features x̃_t = [x_t; u_{t+1}; 1]. Step t+1 must belong to the same recording.
 func (c *Chain) setFeatures(t int) {
 	copy(c.features, c.state(t))
 	copy(c.features[c.D:], c.u[(t+1)*c.Du:(t+2)*c.Du])
 	c.features[c.P-1] = 1
 }
 
-// priorMean returns the prior mean [D,P] of W of a node, and the factor v of its covariance.
+// priorMean returns the prior mean [D,P] of W of a node, a view, and the factor v of its covariance: W̄ and v, or
+// under a hierarchical prior W_pa(n), of the root W̄, and λ^depth(n) v.
 func (c *Chain) priorMean(node int) (mean []float64, v float64) {
 	v = c.cfg.Prior.Dynamics
 	if !c.cfg.Hierarchical {

@@ -38,14 +38,15 @@ type Prior struct {
 	Noise     float64 // ψ of Q
 	Emission  float64 // v_C of (C, d)
 	Measuring float64 // ψ_S of S
-	// Resolution is the least standard deviation of the observations' noise, as a share of that of an observed dimension.
-	// It matters where observations have no noise: without it the density of a dimension that its past determines has no
-	// bound, and rises most when all steps have one regime.
+	// Resolution is the least standard deviation of the observations' noise, as a share of that of an observed
+	// dimension. It matters where observations have no noise: without it the density of a dimension that its past
+	// determines has no bound, and rises most when all steps have one regime.
 	Resolution float64
 }
 
-// DefaultConfig is that of the published experiments of Nassar et al. (2019) on the FitzHugh–Nagumo oscillator, for an
-// rSLDS or a TrSLDS.
+// DefaultConfig is that of the published experiments of Nassar et al. (2019) on the FitzHugh–Nagumo oscillator: of
+// a TrSLDS on a balanced tree if hierarchical, else of an rSLDS on a caterpillar. Its states are the observations
+// (Identity).
 func DefaultConfig(hierarchical bool) Config {
 	shape := Caterpillar
 	if hierarchical {
@@ -60,6 +61,7 @@ func DefaultConfig(hierarchical bool) Config {
 	}
 }
 
+// validate joins all faults, each an ErrConfig. Of the data it reads the number of observed dimensions alone.
 func (c Config) validate(d Data) error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -115,9 +117,11 @@ type Recording struct {
 	U []float64 // [T,Du] controls; U[t] acts between steps t−1 and t, U[0] is not used
 }
 
-// steps is the length T of a recording.
+// steps is the length T of a recording; data of no dimension, which validate refuses, do not divide by zero.
 func (d Data) steps(r Recording) int { return len(r.Y) / max(d.Observed, 1) }
 
+// validate returns the first fault, an ErrData. Observations may be missing, controls may not, but for those of a
+// first step, which nothing reads. There has to be a transition, and a value of each dimension.
 func (d Data) validate() error {
 	if d.Observed < 1 || d.Controls < 0 {
 		return fmt.Errorf("%w: %d observed and %d control dimensions, want at least 1 and 0", ErrData, d.Observed, d.Controls)

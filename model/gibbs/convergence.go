@@ -5,14 +5,17 @@ import (
 	"slices"
 )
 
+// R̂ and effective sample sizes as Vehtari et al. (2021) define them: chains are cut in halves, and values are
+// replaced by normal scores of their ranks, so that the distribution needs no moments.
+
 // Convergence says how well several chains of one quantity agree, after Vehtari et al. (2021).
 type Convergence struct {
-	// RHat is the rank-normalised split R̂, the larger of that of the values and that of their distances from the median;
-	// 1 for chains that cannot be told apart. Values above 1.01 ask for longer chains, or say that chains have found
-	// different modes.
+	// RHat is the rank-normalised split R̂, the larger of that of the values and that of their distances from the
+	// median; 1 for chains that cannot be told apart. Values above 1.01 ask for longer chains, or say that chains
+	// have found different modes.
 	RHat float64
-	// Bulk is the effective sample size for the centre of the distribution, Tail for its 5 and 95 per cent quantiles,
-	// whichever is less. Both are to be at least 400.
+	// Bulk is the effective sample size for the centre of the distribution, Tail for its 5 and 95 per cent
+	// quantiles, whichever is less. Both are to be at least 400.
 	Bulk, Tail float64
 }
 
@@ -34,10 +37,12 @@ func Converge(chains [][]float64) Convergence {
 	if math.IsNaN(all[0]) || all[0] == all[len(all)-1] { // NaN sorts first
 		return nan
 	}
+	// folded sees chains that differ in spread but not in place, which ranked does not.
 	halves := split2(chains)
 	median := quantile(all, 0.5)
 	ranked := normalScores(halves)
 	folded := normalScores(each(halves, func(v float64) float64 { return math.Abs(v - median) }))
+	// The efficiency of a quantile is that of the indicator of the values below it.
 	below := func(q float64) float64 {
 		limit := quantile(all, q)
 		return effectiveSize(each(halves, func(v float64) float64 {
@@ -64,6 +69,7 @@ func split2(chains [][]float64) [][]float64 {
 	return halves
 }
 
+// each returns f of every value of every chain.
 func each(chains [][]float64, f func(float64) float64) [][]float64 {
 	out := make([][]float64, len(chains))
 	for i, c := range chains {
@@ -75,7 +81,8 @@ func each(chains [][]float64, f func(float64) float64) [][]float64 {
 	return out
 }
 
-// quantile interpolates linearly between the sorted values (type 7 of Hyndman and Fan 1996).
+// quantile interpolates linearly between the sorted values, of which there are at least two (type 7 of Hyndman and
+// Fan 1996).
 func quantile(sorted []float64, p float64) float64 {
 	at := p * float64(len(sorted)-1)
 	i := min(int(at), len(sorted)-2)
@@ -102,7 +109,11 @@ func normalScores(chains [][]float64) [][]float64 {
 	})
 }
 
-// moments returns the mean of each chain, the mean W of their variances, and the estimate var⁺ of the variance of all.
+// moments returns the mean of each chain, the mean W of their variances, and the estimate of the variance of all,
+//
+//	var⁺ = (n−1)/n · W + B/n
+//
+// where B/n is the variance of the means of the chains, all of length n.
 func moments(chains [][]float64) (means []float64, within, all float64) {
 	n := float64(len(chains[0]))
 	for _, c := range chains {
@@ -126,7 +137,7 @@ func moments(chains [][]float64) (means []float64, within, all float64) {
 	return means, within, within*(n-1)/n + between
 }
 
-// reduction returns R̂ = √(var⁺/W).
+// reduction returns R̂ = √(var⁺/W), near 1 if the chains have one distribution.
 func reduction(chains [][]float64) float64 {
 	_, within, all := moments(chains)
 	return math.Sqrt(all / within)
@@ -142,6 +153,7 @@ func effectiveSize(chains [][]float64) float64 {
 	if !(all > 0) {
 		return math.NaN()
 	}
+	// The combined autocorrelation is 1 − (W − mean autocovariance)/var⁺.
 	rho := func(lag int) float64 {
 		covariance := 0.0
 		for i, c := range chains {
@@ -157,6 +169,7 @@ func effectiveSize(chains [][]float64) float64 {
 		if lag > 0 {
 			even = rho(lag)
 		}
+		// Sums of neighbours are positive and fall for a reversible chain: the first negative one is noise.
 		pair := even + rho(lag+1)
 		if pair < 0 {
 			if even > 0 {

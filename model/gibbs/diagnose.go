@@ -8,9 +8,11 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Diagnose compares the chains by quantities that do not depend on how regimes are numbered: of each sweep after the
-// burn-in the ScalarNames, and "density", the log density of a step (transition + Dy·emission); of the kept draws
-// "spectral_radius", the largest of a regime's A, and, if there was a backtest, "r2_h" for 1 and 16 steps ahead.
+// Diagnose compares the chains by quantities that do not depend on how regimes are numbered: of each sweep after
+// the burn-in the ScalarNames, and "density", the log density of a step (transition + Dy·emission); of the kept
+// draws "spectral_radius", the largest of a regime's A, and, if there was a backtest, "r2_h" for 1 and 16 steps
+// ahead. Each quantity is a trace per chain; those that are too short, or not of equal length, have values that
+// are not numbers.
 func (m *Model) Diagnose() []model.Diagnosis {
 	n := len(ScalarNames())
 	ofSweeps := func(f func(scalars []float64) float64) (traces [][]float64) {
@@ -61,6 +63,7 @@ func (m *Model) Diagnose() []model.Diagnosis {
 	return list
 }
 
+// diagnosis compares the traces of one quantity, one for each chain.
 func diagnosis(name string, traces [][]float64) model.Diagnosis {
 	c := Converge(traces)
 	d := model.Diagnosis{Name: name, RHat: c.RHat, Bulk: c.Bulk, Tail: c.Tail}
@@ -70,7 +73,8 @@ func diagnosis(name string, traces [][]float64) model.Diagnosis {
 	return d
 }
 
-// spectralRadius is the largest modulus of an eigenvalue of a regime's A.
+// spectralRadius is the largest modulus of an eigenvalue of any regime's A: above 1 a path that stays in it
+// diverges.
 func spectralRadius(p Params, d dims) float64 {
 	radius := 0.0
 	a := make([]float64, d.D*d.D)
@@ -85,6 +89,8 @@ func spectralRadius(p Params, d dims) float64 {
 }
 
 // modulus is the spectral radius of a [n,n], by Gelfand's formula ρ = lim ‖A^m‖^(1/m) for m = 2³⁰. It destroys a.
+// A is squared 30 times. Before each squaring it is divided by its largest entry, whose logarithm counts 2⁻ⁱ in
+// ln ρ, so that nothing over- or underflows.
 func modulus(a []float64, n int) float64 {
 	logarithm, share := 0.0, 1.0
 	square := make([]float64, n*n)

@@ -12,6 +12,9 @@ import (
 //	y_ti = C_i·x_t + d_i + N(0, S_i),  (C_i, d_i) | S_i ~ N(0, S_i v_C I),  S_i ~ IW(2, ψ_S) on S_i ≥ s_i
 //
 // over the steps at which dimension i was seen. With C = I and d = 0 only S is drawn.
+//
+// Dimensions are independent given x, as S is diagonal: each is a regression of its own, with a stream of its own.
+// The sums stay until emissionDensity has read them.
 func (c *Chain) drawEmission() error {
 	for _, r := range c.rows {
 		r.reset()
@@ -41,7 +44,13 @@ func (c *Chain) drawEmission() error {
 	return nil
 }
 
+// drawRow draws S_i, and then (C_i, d_i) given S_i unless they are fixed, from the sums of the dimension:
+//
+//	S_i ~ IW(2+n, Ψ) on S_i ≥ s_i,  Ψ = ψ_S + Σ (y_i − x_i)² with C = I
+//
+// It reports whether Ψ was positive.
 func (c *Chain) drawRow(i int, r *regression, s *source) bool {
+	// The prior of S_i is IW(2, ψ_S).
 	const freedom = 2
 	prior, variance := c.cfg.Prior, c.theta.Measuring[i:i+1]
 	if c.cfg.Identity {
@@ -58,7 +67,8 @@ func (c *Chain) drawRow(i int, r *regression, s *source) bool {
 	return true
 }
 
-// emissionDensity returns the mean of ln p(y_ti | x_t) over the seen values.
+// emissionDensity returns the mean of ln N(y_ti; C_i·x_t + d_i, S_i) over the seen values, in nats, without
+// another pass over the data.
 func (c *Chain) emissionDensity() float64 {
 	total, seen := 0.0, 0.0
 	for i, r := range c.rows {

@@ -25,7 +25,8 @@ var (
 	_ model.Filterer   = (*Ensemble)(nil)
 )
 
-// NewEnsemble returns the Forecaster of at least one posterior.
+// NewEnsemble returns the Forecaster of at least one posterior; the chains count the same until weigh. The error
+// is an ErrNumeric of a chain whose noise cannot be factored.
 func NewEnsemble(posteriors []*Posterior, rollout Rollout) (*Ensemble, error) {
 	e := &Ensemble{rollout: rollout}
 	for i, p := range posteriors {
@@ -39,7 +40,8 @@ func NewEnsemble(posteriors []*Posterior, rollout Rollout) (*Ensemble, error) {
 	return e, nil
 }
 
-// weigh gives the chains weights, which are 1 together; nil: equal ones.
+// weigh gives the chains weights, which are 1 together, and moves the chain of the largest one to the front; nil:
+// equal ones.
 func (e *Ensemble) weigh(weights []float64) {
 	if e.weights = slices.Clone(weights); weights == nil {
 		return
@@ -54,7 +56,8 @@ func (e *Ensemble) weigh(weights []float64) {
 	e.weights[0], e.weights[lead] = e.weights[lead], e.weights[0]
 }
 
-// share returns the weight of a chain, and its rollouts among so many.
+// share returns the weight of a chain, and its rollouts [from, to) among so many. The rollouts of all chains are
+// side by side: each begins where the one before ends, as cumulative weights are rounded, not weights.
 func (e *Ensemble) share(chain, samples int) (weight float64, from, to int) {
 	n := len(e.chains)
 	weight, from, to = 1/float64(n), chain*samples/n, (chain+1)*samples/n
@@ -72,14 +75,14 @@ func (e *Ensemble) share(chain, samples int) (weight float64, from, to int) {
 	return weight, max(from, min(1, to)), to
 }
 
-// Dims returns the dimensions, with the controls of a query.
+// Dims returns the dimensions; controls are those of a query, which chains that withhold them do not read.
 func (e *Ensemble) Dims() model.Dims {
 	d := e.chains[0].Dims()
 	d.NU = e.given
 	return d
 }
 
-// Clone returns a Forecaster for another goroutine.
+// Clone returns a Forecaster for another goroutine. It shares parameters and weights.
 func (e *Ensemble) Clone() model.Forecaster {
 	c := &Ensemble{rollout: e.rollout, given: e.given, weights: e.weights}
 	for _, f := range e.chains {
@@ -88,7 +91,9 @@ func (e *Ensemble) Clone() model.Forecaster {
 	return c
 }
 
-// Forecast asks each chain for its share of the rollouts. Switches are those of the chain that counts most.
+// Forecast asks each chain for its share of the rollouts, and writes their paths side by side. The mean is
+// Σ weight·mean of the chains; with RolloutSample the weight is the share of the rollouts, so that it is the mean
+// of all paths. Switches and draws are those of the chain that counts most.
 func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	if len(e.chains) == 1 {
 		e.chains[0].Forecast(dst, q)
@@ -100,10 +105,12 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	path, plan := q.Horizon*q.Prefix.B*dims.NX, q.Horizon*q.Prefix.B*dims.NU
 	seeds := q.Noise
 	for i, chain := range e.chains {
+		// With RolloutMode a chain without rollouts still adds its mean path.
 		weight, from, to := e.share(i, q.Samples)
 		if from == to && (e.rollout == RolloutSample || weight == 0) {
 			continue
 		}
+		// Each chain has a stream of its own, seeded by that of the query.
 		part := q
 		part.Samples, part.Noise = to-from, rng.New(seeds.Uint64(), rng.Noise).At(0, 0, 0)
 		if len(q.Controls) > plan {

@@ -8,7 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// ErrSchedule is returned for a schedule that keeps nothing.
+// ErrSchedule is returned for a schedule that keeps nothing, or more than there is or can be counted.
 var ErrSchedule = errors.New("gibbs: invalid schedule")
 
 // Schedule says how long a chain runs and what is kept of it.
@@ -21,6 +21,7 @@ type Schedule struct {
 	Regimes bool // how often each step had each regime is part of the state, for at most 65,535 kept sweeps
 }
 
+// validate returns an ErrSchedule, or nil.
 func (s Schedule) validate() error {
 	if s.BurnIn < 0 || s.Sweeps <= s.BurnIn {
 		return fmt.Errorf("%w: %d sweeps with a burn-in of %d leave none", ErrSchedule, s.Sweeps, s.BurnIn)
@@ -34,7 +35,7 @@ func (s Schedule) validate() error {
 	return nil
 }
 
-// every is the number of sweeps from one kept draw to the next; 0: none is kept.
+// every is the number of sweeps from one kept draw to the next, rounded up; 0: none is kept.
 func (s Schedule) every() int {
 	if s.Draws == 0 {
 		return 0
@@ -42,7 +43,7 @@ func (s Schedule) every() int {
 	return (s.Sweeps - s.BurnIn + s.Draws - 1) / s.Draws
 }
 
-// kept is the number of draws of the whole schedule.
+// kept is the number of draws of the whole schedule: at most Draws, and fewer where every was rounded up.
 func (s Schedule) kept() int {
 	if s.Draws == 0 {
 		return 0
@@ -51,7 +52,8 @@ func (s Schedule) kept() int {
 }
 
 // Fit is a chain on its way through a schedule, with what is kept of it. It is a pure function of the arguments of
-// NewFit and of the number of steps done, and serves one goroutine.
+// NewFit and of the number of steps done, and serves one goroutine. Its memory grows with the sweeps by the trace,
+// and with the draws by their parameters.
 type Fit struct {
 	schedule  Schedule
 	chain     *Chain
@@ -63,7 +65,8 @@ type Fit struct {
 	squares []float64 // [draws, horizons]
 }
 
-// NewFit returns the fit of one chain before its first sweep.
+// NewFit returns the fit of one chain before its first sweep. The data are copied. The errors are those of New,
+// and ErrSchedule.
 func NewFit(cfg Config, schedule Schedule, data Data, key rng.Key, index uint32) (*Fit, error) {
 	if err := schedule.validate(); err != nil {
 		return nil, err
@@ -75,6 +78,7 @@ func NewFit(cfg Config, schedule Schedule, data Data, key rng.Key, index uint32)
 	return emptyFit(schedule, chain), nil
 }
 
+// emptyFit is a fit that has kept nothing of its chain.
 func emptyFit(schedule Schedule, chain *Chain) *Fit {
 	f := &Fit{schedule: schedule, chain: chain, posterior: NewPosterior(chain, schedule.every())}
 	if schedule.Stacked {
@@ -87,7 +91,9 @@ func emptyFit(schedule Schedule, chain *Chain) *Fit {
 // Done reports whether the schedule is through.
 func (f *Fit) Done() bool { return f.chain.sweep >= uint64(f.schedule.Sweeps) }
 
-// Step does one sweep and keeps what the schedule says.
+// Step does one sweep and keeps what the schedule says; after the last sweep it forecasts the recordings, if
+// chains are weighed by that. It must not be called once the fit is Done, nor after an error, which wraps
+// ErrNumeric.
 func (f *Fit) Step() error {
 	if err := f.chain.Sweep(); err != nil {
 		return err
@@ -117,7 +123,7 @@ func (f *Fit) Bytes() int {
 	return f.chain.Bytes() + 8*n
 }
 
-// Posterior is what was kept up to now.
+// Posterior is what was kept up to now; it belongs to the fit and grows with it.
 func (f *Fit) Posterior() *Posterior { return f.posterior }
 
 // Trace returns the values of one of ScalarNames after the burn-in, in order of sweeps.
@@ -130,7 +136,8 @@ func (f *Fit) Trace(scalar int) []float64 {
 	return values
 }
 
-// State returns all that the rest of the fit depends on beside the arguments of NewFit.
+// State returns copies of all that the rest of the fit depends on beside the arguments of NewFit: the state of the
+// chain, and what was kept.
 func (f *Fit) State() []Tensor {
 	tensors := f.chain.State()
 	for _, t := range f.parts() {
@@ -140,7 +147,7 @@ func (f *Fit) State() []Tensor {
 	return tensors
 }
 
-// parts are the tensors of the fit beside those of the chain.
+// parts are the tensors of the fit beside those of the chain. They are views: restore writes through them.
 func (f *Fit) parts() []Tensor {
 	n, horizons := len(ScalarNames()), len(backtestHorizons())
 	parts := append(f.posterior.parts(), Tensor{"trace", []int{len(f.trace) / n, n}, f.trace})
@@ -167,6 +174,7 @@ func RestoreFit(cfg Config, schedule Schedule, data Data, key rng.Key, index uin
 	}
 	f := emptyFit(schedule, chain)
 	p := f.posterior
+	// The number of sweeps decides how much has been kept: room for that, which restore fills.
 	p.count = math.Max(0, float64(chain.sweep)-float64(schedule.BurnIn))
 	for i := 1; p.every > 0 && i*p.every <= int(p.count); i++ {
 		p.draws = append(p.draws, zeroParams(cfg, p.dims))

@@ -32,11 +32,13 @@ func (m *Model) Terms() []model.Term {
 	}
 }
 
+// array is the form of the state of a chain of the model.
 func (m *Model) array() array {
 	return array{cfg: m.cfg, dims: m.cfg.dims(m.observed, m.controls), schedule: m.schedule}
 }
 
-// Layout lists the parts of the state of a chain.
+// Layout lists the parts of the state of a chain. Their sizes depend on the schedule and on the lengths of the
+// recordings.
 func (m *Model) Layout(recordings []model.Batch) []model.Part {
 	return m.array().layout(lengths(recordings))
 }
@@ -50,13 +52,14 @@ func lengths(recordings []model.Batch) []int {
 	return list
 }
 
-// fitted is a Fit as a model.Chain.
+// fitted is a Fit as a model.Chain, whose state is one array.
 type fitted struct {
 	*Fit
 	array
 }
 
-// NewChain returns a chain that starts, or goes on from a state.
+// NewChain returns a chain that starts, or goes on from a state. It returns ErrState for an array that is not one
+// of its states, and the errors of NewFit.
 func (m *Model) NewChain(recordings []model.Batch, index int, state []float64) (model.Chain, error) {
 	var all []Recording
 	for _, r := range recordings {
@@ -81,7 +84,7 @@ func (m *Model) NewChain(recordings []model.Batch, index int, state []float64) (
 	return &fitted{fit, f}, nil
 }
 
-// Sweep does one sweep.
+// Sweep does one sweep and writes the Terms: the loss, then the scalars.
 func (f *fitted) Sweep(terms []float64) error {
 	if err := f.Step(); err != nil {
 		return err
@@ -91,10 +94,12 @@ func (f *fitted) Sweep(terms []float64) error {
 	return nil
 }
 
-// State writes the state.
+// State writes the state; dst has the size of the Layout.
 func (f *fitted) State(dst []float64) { f.write(dst, f.Fit) }
 
-// Install gives the model the posteriors of its chains.
+// Install gives the model the posteriors of its chains, and weights of them if they are stacked and all have come
+// to their end. It keeps views of the states. It returns ErrState for an array that is no state, ErrNotBegun if
+// all are nil, and ErrNumeric if a noise covariance cannot be factored.
 func (m *Model) Install(states [][]float64) error {
 	m.posteriors, m.traces, m.tails, m.weights = nil, nil, nil, nil
 	for i, state := range states {
@@ -128,7 +133,7 @@ func (m *Model) Install(states [][]float64) error {
 	return nil
 }
 
-// NewForecaster returns a Forecaster of all chains; nil before Install.
+// NewForecaster returns a Forecaster of all chains; nil before Install. It shares the parameters with the model.
 func (m *Model) NewForecaster() model.Forecaster {
 	if m.forecaster == nil {
 		return nil

@@ -19,14 +19,20 @@ const (
 	RolloutSample Rollout = "sample"
 )
 
-// Forecaster predicts from a fitted model. It serves one goroutine; Clone gives another one that shares the parameters.
+// Forecaster predicts from a fitted model. It serves one goroutine; Clone gives another one that shares the
+// parameters.
+//
+// Filter and mean paths use the averaged parameters; a rollout filters and goes on with those of a kept draw. All
+// are of one chain, whose regimes keep their numbers.
 type Forecaster struct {
 	dims
+	// The averaged parameters, and the kept draws; shared by all clones.
 	cfg     Config
 	mean    *system
 	draws   []*system
 	rollout Rollout
 
+	// Scratch.
 	belief         *belief
 	x, next, noise []float64
 	y, u           []float64
@@ -37,7 +43,8 @@ var (
 	_ model.Filterer   = (*Forecaster)(nil)
 )
 
-// NewForecaster returns a Forecaster of the averaged parameters and the kept draws of a posterior.
+// NewForecaster returns a Forecaster of the averaged parameters and the kept draws of a posterior. Without draws
+// the averaged parameters take their place. It returns ErrNumeric if a noise covariance cannot be factored.
 func (p *Posterior) NewForecaster(rollout Rollout) (*Forecaster, error) {
 	mean, err := newSystem(p.cfg, p.dims, p.Mean())
 	if err != nil {
@@ -58,6 +65,7 @@ func (p *Posterior) NewForecaster(rollout Rollout) (*Forecaster, error) {
 	return f, nil
 }
 
+// allocate makes the scratch, which no two goroutines may share.
 func (f *Forecaster) allocate() {
 	f.belief = newBelief(f.dims)
 	f.x, f.next, f.noise = make([]float64, f.D), make([]float64, f.D), make([]float64, f.D)
@@ -74,8 +82,12 @@ func (f *Forecaster) Clone() model.Forecaster {
 // Dims returns the dimensions.
 func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.Dy, NU: f.Du, NZ: f.D, M: f.K} }
 
-// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. Rollout s has the parameters of kept draw
-// s, in turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
+// Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. Rollout s has the parameters of kept
+// draw s, in turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
+//
+// Random numbers are of q.Noise alone, sequence by sequence and in each rollout by rollout: the noise of the first
+// state, then of each step the regime, the noise of the state, and along the first rollout that of the
+// observation. The mean path draws nothing.
 func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	b := q.Prefix.B
 	dst.Resize(q.Horizon, b, q.Samples, f.Dy, f.K)
@@ -86,6 +98,7 @@ func (f *Forecaster) Forecast(dst *model.Forecast, q model.Query) {
 		for i := range q.Samples {
 			f.samplePath(dst, q, n, i, &s)
 		}
+		// It replaces the mean of the rollouts.
 		if f.rollout == RolloutMode {
 			f.meanPath(dst, q, n)
 		}
@@ -121,6 +134,7 @@ func (f *Forecaster) filter(s *system, prefix model.Batch, n int, each func(t in
 		row := (t*prefix.B + n) * f.Dy
 		for i := range f.y {
 			f.y[i] = float64(prefix.Observations[row+i])
+			// A value that was not seen is NaN to the filter.
 			if prefix.Seen != nil && prefix.Seen[row+i] == 0 {
 				f.y[i] = math.NaN()
 			}
@@ -137,13 +151,15 @@ func (f *Forecaster) filter(s *system, prefix model.Batch, n int, each func(t in
 	}
 }
 
+// setControl sets f.u to the first Du values of u.
 func (f *Forecaster) setControl(u []float32) {
 	for i := range f.u {
 		f.u[i] = float64(u[i])
 	}
 }
 
-// control sets f.u to what acts before step h of rollout i of sequence n.
+// control sets f.u to what acts before step h of rollout i of sequence n, of one plan for all rollouts or of the
+// plan of the rollout.
 func (f *Forecaster) control(q model.Query, n, i, h int) {
 	at := (h*q.Prefix.B + n) * f.Du
 	if plan := q.Horizon * q.Prefix.B * f.Du; len(q.Controls) > plan {
@@ -152,7 +168,8 @@ func (f *Forecaster) control(q model.Query, n, i, h int) {
 	f.setControl(q.Controls[at:])
 }
 
-// meanPath iterates A x + B u + b of the most likely leaf from the filtered mean.
+// meanPath iterates A x + B u + b of the most likely leaf from the filtered mean, without noise, and writes
+// C x + d of each step to Mean.
 func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
 	f.filter(f.mean, q.Prefix, n, nil)
 	copy(f.x, f.belief.mean)
@@ -168,7 +185,8 @@ func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
 	}
 }
 
-// samplePath draws rollout i: x from the filtered Gaussian, then regimes and noise.
+// samplePath draws rollout i: x from the filtered Gaussian, then regimes and noise. Paths are C x + d, whose noise
+// is SD; Mean and Switches add up their share of this rollout.
 func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s *source) {
 	system, b := f.draws[i%len(f.draws)], f.belief
 	f.filter(system, q.Prefix, n, nil)
@@ -200,7 +218,7 @@ func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s 
 	}
 }
 
-// addNoise adds L ε to x.
+// addNoise adds L ε to x, ε ~ N(0, I), with L [D,D] the lower triangular factor of a covariance.
 func (f *Forecaster) addNoise(x, factor []float64, s *source) {
 	s.normals(f.noise)
 	for i := range x {

@@ -19,19 +19,20 @@ const (
 	gateRounds = 3    // of the gate's fit within each
 )
 
-// expert is a linear system of the fit.
+// expert is a linear system of the fit: W [D,P], Q [D,D], and the regime of both, which has its densities.
 type expert struct {
 	w, q   []float64
 	regime regime
 }
 
-// split is a fitted node.
+// split is a fitted node: the left side is where R·x + r ≥ 0.
 type split struct {
 	plane []float64  // [D+1]
 	sides [2]*expert // left and right
 	gain  float64    // of the log likelihood, over one linear system
 }
 
+// grower is a chain whose tree is fitted, with the scratch of the fit. It writes into the parameters of the chain.
 type grower struct {
 	*Chain
 	draw   *source
@@ -41,6 +42,7 @@ type grower struct {
 	common []float64 // [D,D] noise covariance of both sides
 }
 
+// newGrower draws from s. Its scratch has room for growPoints points.
 func newGrower(c *Chain, s *source) *grower {
 	return &grower{
 		Chain: c, draw: s, sum: newRegression(c.D, c.P), gate: newPlane(c.D), weight: make([]float64, growPoints),
@@ -48,7 +50,9 @@ func newGrower(c *Chain, s *source) *grower {
 	}
 }
 
-// growTree fits the hyperplanes and the dynamics of all leaves.
+// growTree fits the hyperplanes and the dynamics of all leaves. It reads x, and draws random hyperplanes from s in
+// the order in which nodes are fitted. It returns ErrNumeric if one linear system cannot be fitted to the
+// transitions of a node.
 func (c *Chain) growTree(s *source) error {
 	g := newGrower(c, s)
 	var points []int
@@ -68,7 +72,8 @@ func (c *Chain) growTree(s *source) error {
 	return g.grow(root, points, whole, nil)
 }
 
-// grow fits the subtree of a node to the points; known is its split if it has been found already.
+// grow fits the subtree of a node to the points, the first steps of transitions; whole is one linear system for
+// all of them, and known the split of the node if it has been found already. At a leaf the system is whole.
 func (g *grower) grow(node int, points []int, whole *expert, known *split) error {
 	if k := node - g.tree.inner(); k >= 0 {
 		copy(g.theta.leaf(k, g.dims), whole.w)
@@ -78,6 +83,7 @@ func (g *grower) grow(node int, points []int, whole *expert, known *split) error
 	if known == nil {
 		known = g.bestSplit(points, whole)
 	}
+	// Without a gain both children begin with all points and one system, and the plane of zeros does not choose.
 	parts := [2][]int{points, points}
 	if known.gain > 0 {
 		parts = g.divide(points, known)
@@ -114,7 +120,7 @@ func (g *grower) grow(node int, points []int, whole *expert, known *split) error
 	return nil
 }
 
-// divide returns the points on the left and on the right of a split.
+// divide returns the points on the left, R·x + r ≥ 0, and on the right of a split, in their order.
 func (g *grower) divide(points []int, s *split) (parts [2][]int) {
 	for _, t := range points {
 		side := 0
@@ -126,7 +132,7 @@ func (g *grower) divide(points []int, s *split) (parts [2][]int) {
 	return parts
 }
 
-// sample returns at most growPoints of the points.
+// sample returns at most growPoints of the points, at equal distances; points themselves where they are few.
 func sample(points []int) []int {
 	if len(points) <= growPoints {
 		return points
@@ -138,7 +144,8 @@ func sample(points []int) []int {
 	return some
 }
 
-// fitWhole fits one linear system to all points; without points it is the prior mean.
+// fitWhole fits one linear system to all points; without points it is the prior mean. It returns ErrNumeric if
+// their noise is zero to rounding.
 func (g *grower) fitWhole(points []int) (*expert, error) {
 	e := &expert{w: make([]float64, g.D*g.P), q: make([]float64, g.D*g.D), regime: newRegimes(dims{K: 1, D: g.D})[0]}
 	g.sum.reset()
@@ -153,7 +160,8 @@ func (g *grower) fitWhole(points []int) (*expert, error) {
 	return e, nil
 }
 
-// enter adds the transition from t to the regression.
+// enter adds the transition from t to the regression of x_{t+1} − W̄ x̃_t on x̃_t, so that the prior of the
+// coefficients has the mean 0.
 func (g *grower) enter(t int, weight float64) {
 	g.setFeatures(t)
 	for i, x := range g.state(t + 1) {
@@ -162,7 +170,9 @@ func (g *grower) enter(t int, weight float64) {
 	g.sum.add(weight, g.features, g.centred)
 }
 
-// fit sets an expert to the estimate of the regression.
+// fit sets an expert to the estimate of the regression under the prior of a leaf, and reports whether Q is
+// positive definite. ψ grows with the weight n, so that Q stays at about ψ or above where transitions have no
+// noise, however many there are.
 func (g *grower) fit(e *expert) bool {
 	if !g.sum.estimate(e.w, e.q, 1/g.cfg.Prior.Dynamics, float64(g.D+1), float64(g.cfg.Prior.Noise*(g.sum.n+1))) {
 		return false
@@ -171,13 +181,15 @@ func (g *grower) fit(e *expert) bool {
 	return e.regime.set(e.w, e.q, g.square, g.dims)
 }
 
-// bestSplit returns the best of several fits. Where none succeeds, both sides are the whole, without a gain.
+// bestSplit returns the best of several fits, to a sample of the points. Where none succeeds, or there are too few
+// points for two systems, both sides are the whole, without a gain.
 func (g *grower) bestSplit(points []int, whole *expert) *split {
 	best := &split{plane: make([]float64, g.D+1), sides: [2]*expert{whole, whole}}
 	points = sample(points)
 	if len(points) < 4*g.P {
 		return best
 	}
+	// The log likelihood of one system for all points: what a split has to beat.
 	base := 0.0
 	for _, t := range points {
 		g.setFeatures(t)
@@ -194,7 +206,9 @@ func (g *grower) bestSplit(points []int, whole *expert) *split {
 	return best
 }
 
-// trySplit fits a split from a random hyperplane; its gain is the log likelihood.
+// trySplit fits a split from a random hyperplane by expectation-maximisation; its gain is the log likelihood Σ
+// ln(σ(ν) N_left + σ(−ν) N_right). The first weights are those of the hyperplane alone. It returns false if a side
+// becomes too small to be fitted.
 func (g *grower) trySplit(points []int) (*split, bool) {
 	s := &split{plane: make([]float64, g.D+1)}
 	for i := range s.sides {
@@ -232,6 +246,7 @@ func (g *grower) fitSides(s *split, points []int) bool {
 			}
 			g.enter(t, weight)
 		}
+		// A side needs twice as much weight as a row of W has unknowns.
 		if g.sum.n < float64(2*g.P) || !g.fit(e) {
 			return false
 		}
@@ -246,7 +261,8 @@ func (g *grower) fitSides(s *split, points []int) bool {
 	return true
 }
 
-// randomPlane draws a hyperplane through one of the points, in units of their standard deviations.
+// randomPlane draws a hyperplane through one of the points: R_j = 4 ε_j / sd_j, so that the gate turns within a
+// fraction of the spread of the points whatever their units. It draws the point, then D normal numbers.
 func (g *grower) randomPlane(plane []float64, points []int) {
 	through := g.state(points[g.draw.stream.IntN(len(points))])
 	n := float64(len(points))
@@ -264,14 +280,19 @@ func (g *grower) randomPlane(plane []float64, points []int) {
 	}
 }
 
-// fitGate moves the hyperplane towards the weights of the left side, by expectation-maximisation over Pólya-gamma
-// variables of mean tanh(ν/2)/(2ν): no step can make the fit worse (Polson, Scott and Windle 2013).
+// fitGate moves the hyperplane towards the weights w of the left side, by expectation-maximisation over
+// Pólya-gamma variables: each round solves
+//
+//	Λ = I/v_R + Σ ω̄ x̃ x̃ᵀ,  h = Σ (w − ½) x̃,  ω̄ = tanh(ν/2)/(2ν)
+//
+// for Λ⁻¹h. No round can make the fit worse (Polson, Scott and Windle 2013).
 func (g *grower) fitGate(plane []float64, points []int) bool {
 	for range gateRounds {
 		g.gate.reset()
 		for i, t := range points {
 			copy(g.homogeneous, g.state(t))
 			nu := height(plane, g.state(t))
+			// The mean of PG(1, ν) is ¼ at ν = 0, near which its formula loses all digits.
 			omega := 0.25
 			if math.Abs(nu) > 1e-4 {
 				omega = (matrix.Logistic(nu) - 0.5) / nu
@@ -285,7 +306,8 @@ func (g *grower) fitGate(plane []float64, points []int) bool {
 	return true
 }
 
-// weigh sets the weights to the posterior probabilities of the left side and returns the log likelihood.
+// weigh sets the weights to the posterior probabilities of the left side, the E-step, and returns the log
+// likelihood. ln(eˡ + eʳ) is r + Softplus(l−r).
 func (g *grower) weigh(s *split, points []int) float64 {
 	total := 0.0
 	for i, t := range points {

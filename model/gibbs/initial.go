@@ -6,8 +6,9 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
-// start sets the state before the first sweep: x from the observations, the emission by least squares, the tree and the
-// dynamics by the greedy fit of grow.go, or by that of told.go.
+// start sets the state before the first sweep: x from the observations, the emission by least squares, the tree
+// and the dynamics by the greedy fit of grow.go, or by that of told.go. Regimes z and ω need no start, as a sweep
+// draws them first. The numbers are those of sweep 0, so that chains of different index start apart.
 func (c *Chain) start() error {
 	y := c.filled()
 	if c.cfg.Identity {
@@ -33,6 +34,7 @@ func (c *Chain) start() error {
 			c.theta.Measuring[i] = max(share, c.floors[i])
 		}
 	}
+	// W of an inner node begins as the mean of its children.
 	for n := c.tree.inner() - 1; n >= 0 && c.cfg.Hierarchical; n-- { // children before parents
 		w := c.theta.inner(n, c.dims)
 		clear(w)
@@ -47,9 +49,9 @@ func (c *Chain) start() error {
 	return nil
 }
 
-// filled returns the observations with each missing value interpolated between its neighbours in time; beyond the first
-// or last seen value of its recording it is that value, and in a recording that never saw the dimension the mean of the
-// others.
+// filled returns a copy of the observations with each missing value interpolated between its neighbours in time;
+// beyond the first or last seen value of its recording it is that value, and in a recording that never saw the
+// dimension the mean of the others.
 func (c *Chain) filled() []float64 {
 	y := make([]float64, len(c.y))
 	copy(y, c.y)
@@ -68,10 +70,11 @@ func (c *Chain) filled() []float64 {
 	return y
 }
 
-// interpolate fills the NaN among y[t·stride], t in the span.
+// interpolate fills the NaN among y[t·stride], t in the span, in place; otherwise is for a span without a value.
 func interpolate(y []float64, stride int, span span, otherwise float64) {
 	last := -1 // the latest step that was seen
 	for t := span.from; t <= span.to; t++ {
+		// A run of missing values ends at a seen one, or at the end of the span.
 		if t < span.to && math.IsNaN(y[t*stride]) {
 			continue
 		}
@@ -92,8 +95,9 @@ func interpolate(y []float64, stride int, span span, otherwise float64) {
 	}
 }
 
-// embed sets x to the leading principal components of (y_t, y_{t−1}, …, y_{t−L+1}), scaled to variance one, with as
-// many lags L as give D dimensions.
+// embed sets x to the leading principal components of (y_t, y_{t−1}, …, y_{t−L+1}), scaled to variance one, with
+// as many lags L as give D dimensions. Before the beginning of a recording stands its first observation.
+// Components of no variance stay zero.
 func (c *Chain) embed(y []float64) {
 	lags := (c.D + c.Dy - 1) / c.Dy
 	n := lags * c.Dy
@@ -127,7 +131,8 @@ func (c *Chain) embed(y []float64) {
 	})
 }
 
-// fitEmission sets C, d and S by ridge regression of the seen observations on x.
+// fitEmission sets C, d and S by ridge regression of the observations on x, gaps filled in. S_i is at least a
+// thousandth of the variance of its dimension: principal components may fit it without a rest.
 func (c *Chain) fitEmission(y []float64) {
 	for i, r := range c.rows {
 		r.reset()

@@ -18,11 +18,14 @@ const (
 	mostKept      = 1<<16 - 1 // sweeps that 16 bits count
 )
 
-// words is the number of values that hold the counts of so many steps.
+// words is the number of values that hold the counts of so many steps: of each step K−1 counts, as that of the
+// last regime is the rest.
 func (f array) words(steps int) int { return (steps*(f.K-1) + countsPerWord - 1) / countsPerWord }
 
-// writeOccupancy writes the sums of a posterior over recordings at these places.
+// writeOccupancy writes the sums [N,K] of a posterior over recordings at these places: the counts as words, the
+// earliest highest, and then the sums of the last step of each recording, which are no integers.
 func (f array) writeOccupancy(p *pen, sums []float64, spans []span, steps int) {
+	// A last step stands among the counts as zeros.
 	last := make([]bool, steps)
 	for _, s := range spans {
 		last[s.to-1] = true
@@ -49,7 +52,9 @@ func (f array) writeOccupancy(p *pen, sums []float64, spans []span, steps int) {
 	}
 }
 
-// readOccupancy reads what writeOccupancy has written after so many kept sweeps.
+// readOccupancy reads what writeOccupancy has written after so many kept sweeps, and returns the sums [N,K]. It
+// returns ErrState for words that are no integers below 2⁴⁸, and where a step has more regimes than there were
+// sweeps.
 func (f array) readOccupancy(p *pen, lengths []int, count float64) ([]float64, error) {
 	steps := total(lengths)
 	sums, words := make([]float64, steps*f.K), p.next(f.words(steps))
@@ -63,6 +68,7 @@ func (f array) readOccupancy(p *pen, lengths []int, count float64) ([]float64, e
 			v >>= 16
 		}
 	}
+	// The counts of a step sum to the number of sweeps.
 	for t := range steps {
 		rest := count
 		for k := range f.K - 1 {
@@ -83,9 +89,10 @@ func (f array) readOccupancy(p *pen, lengths []int, count float64) ([]float64, e
 
 var _ model.Remembering = (*Model)(nil)
 
-// Regimes averages over chains how often each step of the recordings of these lengths had each regime. As chains number
-// their regimes as they like, those of the others are renumbered after the chain that counts most: the two regimes that
-// share most steps are the same one, then the next two.
+// Regimes averages over chains how often each step of the recordings of these lengths had each regime. As chains
+// number their regimes as they like, those of the others are renumbered after the chain that counts most: the two
+// regimes that share most steps are the same one, then the next two. Nothing is returned if they were not kept, or
+// before the end of the burn-in of a chain; ErrState if a state does not fit recordings of these lengths.
 func (m *Model) Regimes(lengths []int) (model.Regimes, error) {
 	if !m.schedule.Regimes || len(m.tails) == 0 {
 		return model.Regimes{}, nil
@@ -103,6 +110,7 @@ func (m *Model) Regimes(lengths []int) (model.Regimes, error) {
 		}
 		p := &pen{tail}
 		steps := total(lengths)
+		// States and regimes stand before the counts.
 		p.next(steps*f.D + (steps+packed-1)/packed)
 		sums, err := f.readOccupancy(p, lengths, float64(kept))
 		if err != nil {
@@ -119,7 +127,7 @@ func (m *Model) Regimes(lengths []int) (model.Regimes, error) {
 	return m.average(chains, f.K), nil
 }
 
-// lead is the chain that counts most.
+// lead is the chain that counts most, the first of equal ones.
 func (m *Model) lead() int {
 	best := 0
 	for i, w := range m.weights {
@@ -130,7 +138,8 @@ func (m *Model) lead() int {
 	return best
 }
 
-// average is the weighted mean of the chains, and their standard deviation around it.
+// average is the weighted mean of the chains at each value, and their standard deviation around it: how much they
+// disagree.
 func (m *Model) average(chains [][]float64, K int) model.Regimes {
 	r := model.Regimes{K: K, Probability: make([]float32, len(chains[0])), Spread: make([]float32, len(chains[0]))}
 	for j := range r.Probability {
@@ -148,7 +157,8 @@ func (m *Model) average(chains [][]float64, K int) model.Regimes {
 	return r
 }
 
-// renumbered returns probabilities [N,K] with the regimes in the order of those of like that they overlap with most.
+// renumbered returns a copy of probabilities [N,K] with the regimes in the order of those of like that they
+// overlap with most.
 func renumbered(p, like []float64, K int) []float64 {
 	from := matching(p, like, K)
 	out := make([]float64, len(p))
@@ -161,7 +171,8 @@ func renumbered(p, like []float64, K int) []float64 {
 }
 
 // matching returns, for each regime of like [N,K], the number of the one of p that shares its steps: the two that
-// overlap most belong together, then the next two.
+// overlap most belong together, then the next two. Overlap is Σ_t like_tk p_tj. It is a greedy choice, in O(N K² +
+// K³): it need not be the assignment of the largest sum.
 func matching(p, like []float64, K int) []int {
 	overlap := make([]float64, K*K) // of regime k of like and j of p
 	for t := 0; t < len(p); t += K {

@@ -15,6 +15,7 @@ type dims struct {
 	P  int // D+Du+1, columns of W
 }
 
+// dims are the sizes of the model for observations and controls of so many dimensions.
 func (c Config) dims(observed, controls int) dims {
 	return dims{K: c.Leaves, D: c.Latent, Dy: observed, Du: controls, P: c.Latent + controls + 1}
 }
@@ -29,6 +30,7 @@ type Params struct {
 	Measuring []float64 // [Dy] S_i
 }
 
+// newParams are zeros, but for C = I where it is not drawn.
 func newParams(c Config, d dims) Params {
 	p := Params{
 		Dynamics: make([]float64, d.K*d.D*d.P), Noise: make([]float64, d.K*d.D*d.D),
@@ -46,7 +48,8 @@ func newParams(c Config, d dims) Params {
 	return p
 }
 
-// parts are all tensors of the parameters, with their names in a file and their shapes.
+// parts are all tensors of the parameters, with their names in a file and their shapes. They are views, always in
+// this order.
 func (p Params) parts(d dims) []Tensor {
 	parts := []Tensor{
 		{"dynamics", []int{d.K, d.D, d.P}, p.Dynamics},
@@ -61,7 +64,7 @@ func (p Params) parts(d dims) []Tensor {
 	return parts
 }
 
-// clone returns a copy.
+// clone returns a copy that shares no memory.
 func (p Params) clone() Params {
 	return Params{
 		Dynamics: slices.Clone(p.Dynamics), Noise: slices.Clone(p.Noise), Inner: slices.Clone(p.Inner),
@@ -79,6 +82,7 @@ type regime struct {
 	logDensity float64   // ½ ln det Q⁻¹; the term −D/2 ln 2π is common to all leaves
 }
 
+// newRegimes is the room for the regimes of all leaves.
 func newRegimes(d dims) []regime {
 	r := make([]regime, d.K)
 	for k := range r {
@@ -88,8 +92,8 @@ func newRegimes(d dims) []regime {
 	return r
 }
 
-// set computes the regime of W [D,P] and Q [D,D], and keeps w. It reports whether Q is positive definite. The scratch
-// has room for [D,D].
+// set computes the regime of W [D,P] and Q [D,D], and keeps w, a view: both change together. It reports whether Q
+// is positive definite; if not, the regime must not be used. The scratch has room for [D,D].
 func (r *regime) set(w, q, scratch []float64, d dims) bool {
 	n := d.D
 	r.w = w
@@ -99,6 +103,7 @@ func (r *regime) set(w, q, scratch []float64, d dims) bool {
 		return false
 	}
 	matrix.Inverse(r.precision, l, n)
+	// H is the transpose of the Cholesky factor of Q⁻¹: densities then need a product, not a solve.
 	copy(l, r.precision)
 	if !matrix.Cholesky(l, n) {
 		return false
@@ -124,7 +129,8 @@ func (r *regime) set(w, q, scratch []float64, d dims) bool {
 	return true
 }
 
-// logTransition returns ln N(x′; W x̃, Q) + D/2 ln 2π. It writes x′ − W x̃ to residual.
+// logTransition returns ln N(x′; W x̃, Q) + D/2 ln 2π. It writes x′ − W x̃ to residual. It is ½ ln det Q⁻¹ − ½
+// |H(x′ − W x̃)|².
 func (r *regime) logTransition(residual, features, next []float64) float64 {
 	d, p := len(next), len(features)
 	for i, x := range next {

@@ -48,13 +48,15 @@ const (
 	firstTerm = 0.0056023282
 )
 
-// tiltedJacobi draws X for z < 1.
+// tiltedJacobi draws X for z < 1. A candidate comes from beyond the crossing with the share of mass that is there:
+// 2/π plus an exponential of rate k; else from below it.
 func tiltedJacobi(s *source, z float64) float64 {
 	half := float64(0.5 * float64(z*z))
 	k := math.Pi*math.Pi/8 + half
 	high := float64(math.Pi / 2 / k * matrix.Exp(-float64(k*crossing)))
 	for {
 		var x float64
+		// U times the envelope, divided by e^{−z²x/2} a_0: the series of a_n/a_0 has to be larger.
 		bound := s.uniform()
 		if float64(s.uniform()*(lowMass+high)) < high {
 			x = crossing + s.exponential()/k
@@ -68,8 +70,10 @@ func tiltedJacobi(s *source, z float64) float64 {
 	}
 }
 
-// belowSeries reports whether bound < Σ (−1)ⁿ a_n(x)/a_0(x).
+// belowSeries reports whether bound < Σ (−1)ⁿ a_n(x)/a_0(x). The terms fall, so that a partial sum that ends with
+// a subtraction is a lower bound and the next one an upper bound: it stops as soon as one of them decides.
 func belowSeries(x, bound float64) bool {
+	// The first two terms bound the sum: most calls need no exponential.
 	if bound < 1-firstTerm {
 		return true
 	}

@@ -6,18 +6,19 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
-// Posterior collects what is kept of the sweeps of one chain: averages of the parameters and states, how often each
-// step had each regime, and draws of the parameters.
+// Posterior collects what is kept of the sweeps of one chain: averages of the parameters and states, how often
+// each step had each regime, and draws of the parameters. Sums are divided when they are asked for, so that the
+// order of additions is that of the sweeps and a posterior that was restored goes on with the same bits.
 type Posterior struct {
 	cfg Config
 	dims
 	every int // draws are kept of each every-th sweep
 
-	count         float64
-	mean          Params
+	count         float64   // sweeps added
+	mean          Params    // sums of the parameters, until Mean divides them
 	states        []float64 // [N,D] sums
 	probabilities []float64 // [N,K] sums
-	draws         []Params
+	draws         []Params  // the earliest first
 
 	errors, squares []float64 // of the backtest; only of what is read from a state
 }
@@ -31,13 +32,15 @@ func NewPosterior(c *Chain, every int) *Posterior {
 	}
 }
 
+// zeroParams are parameters of zeros, C included, for sums.
 func zeroParams(cfg Config, d dims) Params {
 	p := newParams(cfg, d)
 	clear(p.Emission)
 	return p
 }
 
-// Add enters the present sweep of the chain.
+// Add enters the present sweep of the chain: its states, regimes and parameters. It keeps none of its memory, and
+// overwrites ν and ln π in the scratch of the chain.
 func (p *Posterior) Add(c *Chain) {
 	p.count++
 	parts := c.theta.parts(c.dims)
@@ -66,7 +69,8 @@ func (p *Posterior) Add(c *Chain) {
 // Sweeps is how many sweeps were added.
 func (p *Posterior) Sweeps() int { return int(p.count) }
 
-// Mean returns the averaged parameters. Before the first sweep is added they are not numbers.
+// Mean returns the averaged parameters, a copy. Before the first sweep is added they are not numbers. Averages of
+// W and Q make sense as long as the regimes of the chain keep their numbers.
 func (p *Posterior) Mean() Params {
 	mean := p.mean.clone()
 	for _, part := range mean.parts(p.dims) {
@@ -75,22 +79,25 @@ func (p *Posterior) Mean() Params {
 	return mean
 }
 
-// States returns the mean of x, [N,D] over all recordings one after the other.
+// States returns the mean of x, [N,D] over all recordings one after the other. It is a copy.
 func (p *Posterior) States() []float64 { return scaled(p.states, p.count) }
 
-// Regimes returns the probability of each leaf at each step, [N,K] over all recordings one after the other. The regime
-// of step t is that of the transition from t to t+1.
+// Regimes returns the probability of each leaf at each step, [N,K] over all recordings one after the other. The
+// regime of step t is that of the transition from t to t+1. It is a copy. At the last step of a recording it is
+// the mean of π(x).
 func (p *Posterior) Regimes() []float64 { return scaled(p.probabilities, p.count) }
 
 // Draws are the parameters that were kept, the earliest first. They must not be changed.
 func (p *Posterior) Draws() []Params { return p.draws }
 
+// scale divides all values by a number, in place.
 func scale(a []float64, by float64) {
 	for i := range a {
 		a[i] /= by
 	}
 }
 
+// scaled is a copy of values divided by a number.
 func scaled(a []float64, by float64) []float64 {
 	b := make([]float64, len(a))
 	copy(b, a)
@@ -98,7 +105,7 @@ func scaled(a []float64, by float64) []float64 {
 	return b
 }
 
-// parts are the tensors of the posterior, those of the draws one after the other.
+// parts are the tensors of the posterior, those of the draws one after the other. They are views of the sums.
 func (p *Posterior) parts() []Tensor {
 	parts := []Tensor{
 		{"posterior/states", []int{len(p.states) / p.D, p.D}, p.states},

@@ -6,13 +6,17 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/matrix"
 )
 
-// drawRegimes draws z and ω, recording by recording, and collects what the draws of hyperplanes and dynamics need of
-// them.
+// drawRegimes draws z and ω, recording by recording, and collects what the draws of hyperplanes and dynamics need
+// of them.
 //
 //	p(z_t = k | x, θ) ∝ π_k(x_t) N(x_{t+1}; W_k x̃_t, Q_k)
 //	ω_tn ~ PG(1, ν_n(x_t)) for the nodes n above leaf z_t
 //
 // Given x and θ the steps are independent, and the pair (z, ω) is drawn as one block.
+//
+// Each recording has a stream of its own. Of a step first z_t is drawn, then ω from the root down. No z is drawn
+// at the last step of a recording, which has no transition. It returns ErrNumeric if a noise covariance is not
+// positive definite.
 func (c *Chain) drawRegimes() error {
 	for k := range c.regimes {
 		if !c.regimes[k].set(c.theta.leaf(k, c.dims), c.theta.noise(k, c.dims), c.square, c.dims) {
@@ -38,6 +42,7 @@ func (c *Chain) drawRegimes() error {
 			}
 		}
 	}
+	// Densities of single steps leave out −D/2 ln 2π, which all leaves share.
 	c.transition = density/float64(transitions) - float64(0.5*float64(c.D)*log2Pi)
 	c.switching = float64(changes) / float64(transitions)
 	return nil
@@ -46,7 +51,8 @@ func (c *Chain) drawRegimes() error {
 // log2Pi is ln 2π.
 const log2Pi = 1.8378770664093454836
 
-// drawRegime draws z_t and returns ln Σ_k π_k(x_t) N(x_{t+1}; W_k x̃_t, Q_k) + D/2 ln 2π. It leaves ν in c.nu.
+// drawRegime draws z_t and returns ln Σ_k π_k(x_t) N(x_{t+1}; W_k x̃_t, Q_k) + D/2 ln 2π. It leaves ν in c.nu. The
+// features of step t are set.
 func (c *Chain) drawRegime(t int, s *source) float64 {
 	x, next := c.state(t), c.state(t+1)
 	for n := range c.nu {
@@ -61,7 +67,8 @@ func (c *Chain) drawRegime(t int, s *source) float64 {
 	return largest + matrix.Log(total)
 }
 
-// normalise replaces log weights by weights whose largest is 1. It returns the log of the largest before, and the sum.
+// normalise replaces log weights by weights whose largest is 1, so that no exponential overflows and not all are
+// zero. It returns the log of the largest before, and the sum.
 func normalise(w []float64) (largest, total float64) {
 	largest = w[0]
 	for _, v := range w[1:] {
@@ -74,7 +81,8 @@ func normalise(w []float64) (largest, total float64) {
 	return largest, total
 }
 
-// augment draws ω for the nodes above z_t and enters them into the hyperplanes' conditionals.
+// augment draws ω for the nodes above z_t and enters them into the hyperplanes' conditionals. κ is +½ for a turn
+// to the left and −½ for one to the right. Nodes that the path does not lead through get nothing of the step.
 func (c *Chain) augment(t int, s *source) {
 	copy(c.homogeneous, c.state(t))
 	for i, turn := range c.tree.paths[c.z[t]] {
@@ -84,7 +92,9 @@ func (c *Chain) augment(t int, s *source) {
 	}
 }
 
-// collect enters the transition from t into the regression of its leaf.
+// collect enters the transition from t into the regression of its leaf, with x_{t+1} − M x̃_t as the target, M the
+// prior mean of the leaf. Under a hierarchical prior that is W of the parent, which does not change before the
+// leaves are drawn.
 func (c *Chain) collect(t int) {
 	k := c.z[t]
 	mean, _ := c.priorMean(c.tree.inner() + k)

@@ -16,9 +16,11 @@ type regression struct {
 	ex            []float64 // [R,P] Σ e x̃ᵀ
 	ee            []float64 // [R,R] Σ e eᵀ, lower triangle
 
+	// Scratch: L of Λ [P,P]; that of Ψ, T and √Q [R,R]; √Q Z and Z [R,P].
 	factor, psi, bartlett, root, noise, normals []float64
 }
 
+// newRegression is without data, for targets of so many rows and features of so many columns.
 func newRegression(rows, columns int) *regression {
 	square := func(n int) []float64 { return make([]float64, n*n) }
 	return &regression{
@@ -28,6 +30,7 @@ func newRegression(rows, columns int) *regression {
 	}
 }
 
+// reset forgets the data.
 func (r *regression) reset() {
 	r.n = 0
 	clear(r.xx)
@@ -35,7 +38,7 @@ func (r *regression) reset() {
 	clear(r.ee)
 }
 
-// add enters one pair with the given weight.
+// add enters one pair with the given weight, in O(P² + R P + R²).
 func (r *regression) add(weight float64, features, target []float64) {
 	r.n += weight
 	matrix.AddOuter(r.xx, weight, features)
@@ -45,13 +48,15 @@ func (r *regression) add(weight float64, features, target []float64) {
 	matrix.AddOuter(r.ee, weight, target)
 }
 
-// addTarget enters one target of one dimension where there are no coefficients to draw.
+// addTarget enters one target of one dimension where there are no coefficients to draw. Then n and ee are all that
+// is collected.
 func (r *regression) addTarget(e float64) {
 	r.n++
 	r.ee[0] += float64(e * e)
 }
 
-// drawVariance draws Q of one dimension from the inverse Wishart distribution restricted to Q ≥ floor, given √Ψ in psi.
+// drawVariance draws Q of one dimension from IW(ν, Ψ) restricted to Q ≥ floor, given √Ψ in psi, and leaves √Q in
+// root: 1/Q is gamma distributed with shape ν/2 and rate Ψ/2, restricted to 1/Q ≤ 1/floor.
 func (r *regression) drawVariance(q []float64, freedom, floor float64, s *source) {
 	q[0] = 1 / s.gammaBelow(0.5*freedom, 0.5*float64(r.psi[0]*r.psi[0]), 1/floor)
 	r.root[0] = math.Sqrt(q[0])
@@ -61,7 +66,8 @@ func (r *regression) drawVariance(q []float64, freedom, floor float64, s *source
 //
 //	Λ = XᵀX + τI,  W̄ = (EᵀX) Λ⁻¹,  Ψ = ψI + EᵀE − W̄ Λ W̄ᵀ,  Q ~ IW(ν₀+n, Ψ),  W − M | Q ~ MN(W̄, Q, Λ⁻¹).
 //
-// It leaves the Cholesky factor L of Λ in factor, that of Ψ in psi, and W̄ L in half (of [R,P]).
+// It leaves the Cholesky factor L of Λ in factor, that of Ψ in psi, and W̄ L in half (of [R,P]). As W̄ Λ W̄ᵀ is
+// (W̄ L)(W̄ L)ᵀ, Ψ needs no W̄. It reports whether Λ and Ψ are positive definite.
 func (r *regression) posterior(half []float64, tau, psi float64) bool {
 	R, P := r.rows, r.columns
 	copy(r.factor, r.xx)
@@ -84,7 +90,8 @@ func (r *regression) posterior(half []float64, tau, psi float64) bool {
 	return matrix.Cholesky(r.psi, R)
 }
 
-// draw writes a draw of W − M to w [R,P] and of Q to q [R,R]. It reports whether Λ and Ψ were positive definite.
+// draw writes a draw of W − M to w [R,P] and of Q to q [R,R]. It reports whether Λ and Ψ were positive definite. q
+// is drawn first, then w given q. w holds W̄ L in between.
 func (r *regression) draw(w, q []float64, tau, freedom, psi float64, s *source) bool {
 	if !r.posterior(w, tau, psi) {
 		return false
@@ -94,7 +101,8 @@ func (r *regression) draw(w, q []float64, tau, freedom, psi float64, s *source) 
 	return true
 }
 
-// drawCoefficients replaces W̄ L in w by a draw (W̄ L + √Q Z) L⁻¹ of W − M, given √Q in root.
+// drawCoefficients replaces W̄ L in w by a draw (W̄ L + √Q Z) L⁻¹ of W − M, given √Q in root. Z are R·P standard
+// normal numbers.
 func (r *regression) drawCoefficients(w []float64, s *source) {
 	R, P := r.rows, r.columns
 	s.normals(r.normals)
@@ -106,8 +114,8 @@ func (r *regression) drawCoefficients(w []float64, s *source) {
 }
 
 // drawNoise writes Q ~ IW(ν, Ψ) to q and √Q with √Q √Qᵀ = Q to root, given the Cholesky factor of Ψ in psi, by
-// Bartlett's decomposition: T Tᵀ ~ W(ν, I) for a lower triangular T with T_ii² ~ χ²(ν−i) and normal entries below, and
-// √Q = L T⁻ᵀ.
+// Bartlett's decomposition: T Tᵀ ~ W(ν, I) for a lower triangular T with T_ii² ~ χ²(ν−i) and normal entries below,
+// and √Q = L T⁻ᵀ. The numbers are drawn row by row, a diagonal after what is left of it.
 func (r *regression) drawNoise(q []float64, freedom float64, s *source) {
 	R := r.rows
 	clear(r.bartlett)
@@ -122,7 +130,7 @@ func (r *regression) drawNoise(q []float64, freedom float64, s *source) {
 	matrix.MultiplyT(q, r.root, r.root, R, R, R)
 }
 
-// estimate writes the estimates W̄ and Ψ/(ν₀+n) to w and q.
+// estimate writes the estimates W̄ and Ψ/(ν₀+n) to w and q. It draws nothing, and reports what posterior does.
 func (r *regression) estimate(w, q []float64, tau, freedom, psi float64) bool {
 	R, P := r.rows, r.columns
 	if !r.posterior(w, tau, psi) {

@@ -140,7 +140,8 @@ func (s *Settings) Choose(env string) map[string]string {
 	return nil
 }
 
-// Config is the model that the settings describe for observations of the given dimension.
+// Config is the model that the settings describe for observations of the given dimension. With the identity the
+// state has as many dimensions, whatever Latent says.
 func (s *Settings) Config(observed int) Config {
 	c := Config{
 		Shape: s.Shape, Hierarchical: s.hierarchical, Leaves: s.Leaves, Latent: s.Latent,
@@ -165,7 +166,7 @@ func (s *Settings) SweepPlan() model.Sweeps {
 	return model.Sweeps{Chains: s.Chains, Total: s.Sweeps, Exchange: s.Exchange}
 }
 
-// New returns the model before it is fitted.
+// New returns the model before it is fitted. The error is an ErrSchedule or an ErrConfig.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 	if err := s.Schedule().validate(); err != nil {
 		return nil, err
@@ -197,7 +198,8 @@ func (s *Settings) Describe() model.Description {
 // for each step.
 const mostIdentity = 64
 
-// Check returns what does not fit together.
+// Check returns what does not fit together: too many dimensions for a state that is the observation, and a
+// schedule that keeps nothing, or more than there is or can be counted.
 func (s *Settings) Check(setup model.Setup) []model.Fault {
 	var faults []model.Fault
 	if n := setup.Data.NX; s.Emission == Identity && n > mostIdentity {
@@ -238,19 +240,21 @@ type Model struct {
 	forecaster model.Forecaster
 }
 
-// Params are none.
+// Params are none: nothing is differentiated.
 func (m *Model) Params() *autodiff.Params { return autodiff.NewParams() }
 
-// NewFit returns the fit of one chain.
+// NewFit returns the fit of one chain, whose start depends on its number. See the function NewFit.
 func (m *Model) NewFit(recordings []Recording, chain uint32) (*Fit, error) {
 	return NewFit(m.cfg, m.schedule, m.data(recordings), m.key, chain)
 }
 
-// RestoreFit returns the fit of a chain of which Fit.State returned the tensors.
+// RestoreFit returns the fit of a chain of which Fit.State returned the tensors. See the function RestoreFit.
 func (m *Model) RestoreFit(recordings []Recording, chain uint32, state []Tensor) (*Fit, error) {
 	return RestoreFit(m.cfg, m.schedule, m.data(recordings), m.key, chain, state)
 }
 
+// data are recordings as the model sees them: without controls if they are withheld. The recordings of the caller
+// are not changed.
 func (m *Model) data(recordings []Recording) Data {
 	if m.controls != m.given {
 		recordings = slices.Clone(recordings)
@@ -261,7 +265,7 @@ func (m *Model) data(recordings []Recording) Data {
 	return Data{Observed: m.observed, Controls: m.controls, Recordings: recordings}
 }
 
-// FromBatch returns the sequences of a batch as recordings.
+// FromBatch returns the sequences of a batch as recordings, copies in float64, with NaN for what was not seen.
 func FromBatch(b model.Batch) []Recording {
 	recordings := make([]Recording, b.B)
 	for n := range recordings {

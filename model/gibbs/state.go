@@ -15,8 +15,9 @@ type Tensor struct {
 	Values []float64
 }
 
-// State returns copies of all that the next sweep depends on beside configuration, data, key and index: the number of
-// sweeps, the parameters and the states. A chain that is restored from it goes on with the same bits.
+// State returns copies of all that the next sweep depends on beside configuration, data, key and index: the number
+// of sweeps, the parameters and the states. A chain that is restored from it goes on with the same bits. ω is not
+// among them: a sweep draws it before it is read.
 func (c *Chain) State() []Tensor {
 	var tensors []Tensor
 	for _, t := range c.parts() {
@@ -34,7 +35,7 @@ func (c *Chain) State() []Tensor {
 	)
 }
 
-// parts are the tensors that are float64 in the chain itself.
+// parts are the tensors that are float64 in the chain itself. They are views.
 func (c *Chain) parts() []Tensor {
 	return append(c.theta.parts(c.dims), Tensor{"states", []int{len(c.z), c.D}, c.x})
 }
@@ -49,8 +50,9 @@ func (c *Chain) Bytes() int {
 	return 8 * n
 }
 
-// Restore returns the chain of which State returned the tensors, given the arguments that it was made from. It returns
-// ErrState if the tensors are not those of such a chain.
+// Restore returns the chain of which State returned the tensors, given the arguments that it was made from. It
+// returns ErrState if the tensors are not those of such a chain. It refuses regimes that the tree does not have,
+// numbers that are not finite, and 2³² sweeps or more, as 32 bits of the sweep address random numbers.
 func Restore(cfg Config, data Data, key rng.Key, index uint32, state []Tensor) (*Chain, error) {
 	c, err := newChain(cfg, data, key, index)
 	if err != nil {
@@ -76,7 +78,8 @@ func Restore(cfg Config, data Data, key rng.Key, index uint32, state []Tensor) (
 	return c, nil
 }
 
-// restore copies named tensors of equal shape.
+// restore copies the values of src into the tensors of dst with the same names. It returns ErrState if one is
+// missing, has another shape or holds a number that is not finite; others in src are ignored.
 func restore(dst, src []Tensor) error {
 	for _, d := range dst {
 		i := slices.IndexFunc(src, func(t Tensor) bool { return t.Name == d.Name })

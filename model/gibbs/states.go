@@ -8,14 +8,15 @@ import (
 )
 
 // states draws x of a recording by forward filtering and backward sampling, in information form. With F and f the
-// precision of the filtered x_t and its product with the mean (the observations up to y_t and the turn at t are in),
-// x_{t+1} = A x_t + b + N(0, Q), and L Lᵀ = F + AᵀQ⁻¹A,
+// precision of the filtered x_t and its product with the mean (the observations up to y_t and the turn at t are
+// in), x_{t+1} = A x_t + b + N(0, Q), and L Lᵀ = F + AᵀQ⁻¹A,
 //
 //	K = L⁻¹ AᵀQ⁻¹,  g = L⁻¹ (f − AᵀQ⁻¹ b)
 //	predicted:  F′ = Q⁻¹ − KᵀK,  f′ = Q⁻¹ b + Kᵀ g
 //	backward:   x_t | x_{t+1} ~ N(L⁻ᵀ (g + K x_{t+1}), (L Lᵀ)⁻¹)
 //
-// which are (Q + A F⁻¹ Aᵀ)⁻¹ and the usual gain, with one factorisation per step and symmetric throughout.
+// which are (Q + A F⁻¹ Aᵀ)⁻¹ and the usual gain, with one factorisation per step and symmetric throughout. A step
+// costs O(D³).
 type states struct {
 	filtered []float64 // [D,D] F, lower triangle
 	mean     []float64 // [D] f
@@ -28,6 +29,7 @@ type states struct {
 	loading  []float64 // [Dy,D] C_i/S_i
 }
 
+// newStates is the scratch for recordings of up to the given length.
 func newStates(d dims, longest int) *states {
 	vector := func(n int) []float64 { return make([]float64, n) }
 	return &states{
@@ -38,7 +40,9 @@ func newStates(d dims, longest int) *states {
 	}
 }
 
-// drawStates draws x of each recording given z, ω, the parameters and y.
+// drawStates draws x of each recording given z, ω, the parameters and y, by filtering forward and drawing backward
+// from the last step. The regimes are those of the present parameters. It returns ErrNumeric where a precision is
+// not positive definite.
 func (c *Chain) drawStates() error {
 	f := c.states
 	f.setEmission(c.theta, c.dims)
@@ -50,7 +54,9 @@ func (c *Chain) drawStates() error {
 				ErrNumeric, t-span.from, i)
 		}
 		T := span.to - span.from
+		// T·D numbers of the stream of the recording, in the order of time although they are used backward.
 		s.normals(f.noise[:T*c.D])
+		// x_t = L⁻ᵀ (g + K x_{t+1} + ε); at the last step there is no K.
 		for t := T - 1; t >= 0; t-- {
 			x := c.state(span.from + t)
 			copy(x, f.shift[t*c.D:(t+1)*c.D])
@@ -67,7 +73,7 @@ func (c *Chain) drawStates() error {
 	return nil
 }
 
-// setEmission computes what a seen value adds to the information of x.
+// setEmission computes what a seen value adds to the information of x, once for all steps.
 func (f *states) setEmission(theta Params, d dims) {
 	clear(f.likely)
 	for i := range d.Dy {
@@ -80,7 +86,8 @@ func (f *states) setEmission(theta Params, d dims) {
 	}
 }
 
-// filter runs forward over a recording. It returns span.to, or the step at which a precision is not positive definite.
+// filter runs forward over a recording from x_0 ~ N(0, v₀ I), and leaves L, K and g of each step. It returns
+// span.to, or the step at which a precision is not positive definite.
 func (c *Chain) filter(span span) int {
 	f, D := c.states, c.D
 	clear(f.filtered)
@@ -109,7 +116,7 @@ func (c *Chain) filter(span span) int {
 	return span.to
 }
 
-// observe adds the seen values of y_t: Σ_i C_i C_iᵀ/S_i and Σ_i C_i (y_i − d_i)/S_i.
+// observe adds the seen values of y_t: Σ_i C_i C_iᵀ/S_i and Σ_i C_i (y_i − d_i)/S_i. Missing ones add nothing.
 func (c *Chain) observe(t int) {
 	f, D := c.states, c.D
 	for i, y := range c.y[t*c.Dy : (t+1)*c.Dy] {
@@ -121,7 +128,8 @@ func (c *Chain) observe(t int) {
 	}
 }
 
-// turns adds what the path to z_t says of x_t: Σ_n ω R Rᵀ and Σ_n (κ − ω r) R.
+// turns adds what the path to z_t says of x_t: Σ_n ω R Rᵀ and Σ_n (κ − ω r) R. By ω each turn is a Gaussian
+// observation of ν: exp(κν − ων²/2), κ = ±½, ν = R·x + r.
 func (c *Chain) turns(t int) {
 	f := c.states
 	for i, turn := range c.tree.paths[c.z[t]] {
@@ -131,11 +139,13 @@ func (c *Chain) turns(t int) {
 	}
 }
 
-// predict goes from the filtered x_t to the predicted x_{t+1}, and writes L, K and g of step t.
+// predict goes from the filtered x_t to the predicted x_{t+1}, and writes L, K and g of step t. It reports whether
+// F + AᵀQ⁻¹A is positive definite.
 func (c *Chain) predict(t int, factor, gain, shift []float64) bool {
 	f, D := c.states, c.D
 	r := &c.regimes[c.z[t]]
 	c.setFeatures(t)
+	// b is B u_{t+1} and the constant together.
 	for i := range D {
 		f.offset[i] = matrix.Dot(c.features[D:], r.w[i*c.P+D:(i+1)*c.P])
 	}
@@ -151,6 +161,7 @@ func (c *Chain) predict(t int, factor, gain, shift []float64) bool {
 	matrix.SolveLower(factor, shift)
 	copy(gain, r.back)
 	matrix.SolveLowerRows(factor, gain, D, D)
+	// F′ = Q⁻¹ − KᵀK and f′ = Q⁻¹ b + Kᵀ g, row by row of K.
 	copy(f.filtered, r.precision)
 	for i := range D {
 		matrix.AddOuter(f.filtered, -1, gain[i*D:(i+1)*D])

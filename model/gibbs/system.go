@@ -8,6 +8,7 @@ import (
 )
 
 // system is a model with fixed parameters, ready for filtering and prediction. It is not changed after it is made.
+// Any number of goroutines may use it.
 type system struct {
 	dims
 	tree    *tree
@@ -16,6 +17,7 @@ type system struct {
 	factors []float64 // [K,D,D] Cholesky factors of Q_k
 }
 
+// newSystem keeps theta, and factors its noise. It returns ErrNumeric if a Q_k is not positive definite.
 func newSystem(cfg Config, d dims, theta Params) (*system, error) {
 	s := &system{dims: d, tree: newTree(cfg.Shape, cfg.Leaves), theta: theta, start: cfg.Prior.Start}
 	s.factors = make([]float64, len(theta.Noise))
@@ -62,6 +64,7 @@ type belief struct {
 	gain, product      []float64
 }
 
+// newBelief is scratch without a belief: begin sets one.
 func newBelief(d dims) *belief {
 	vector := func(n int) []float64 { return make([]float64, n) }
 	return &belief{
@@ -71,7 +74,8 @@ func newBelief(d dims) *belief {
 	}
 }
 
-// begin sets the belief of x_0 given y_0.
+// begin sets the belief of x_0 given y_0: N(0, v₀ I), updated. No regime has led to it, so that the weights are
+// zeros.
 func (b *belief) begin(s *system, y []float64) {
 	clear(b.mean)
 	clear(b.covariance)
@@ -93,6 +97,7 @@ func (b *belief) next(s *system, u, y []float64) float64 {
 		m, p := b.means[k*D:(k+1)*D], b.covariances[k*D*D:(k+1)*D*D]
 		s.advance(m, k, b.mean, u)
 		w := s.theta.leaf(k, s.dims)
+		// The covariance A P Aᵀ + Q of the regime's prediction.
 		for i := range D { // A P
 			row := b.product[i*D : (i+1)*D]
 			clear(row)
@@ -108,6 +113,7 @@ func (b *belief) next(s *system, u, y []float64) float64 {
 		}
 		b.weights[k] = b.logPi[k] + b.observe(s, m, p, y)
 	}
+	// Weights are relative to the largest: the log of their sum is the density of y.
 	largest, total := normalise(b.weights)
 	clear(b.mean)
 	clear(b.covariance)
@@ -115,6 +121,7 @@ func (b *belief) next(s *system, u, y []float64) float64 {
 		b.weights[k] /= total
 		matrix.AddScaled(b.mean, b.weights[k], b.means[k*D:(k+1)*D])
 	}
+	// Σ_k w_k (P_k + (m_k − m)(m_k − m)ᵀ); it leaves m_k − m in place of m_k.
 	for k := range s.K {
 		m := b.means[k*D : (k+1)*D]
 		matrix.AddScaled(b.covariance, b.weights[k], b.covariances[k*D*D:(k+1)*D*D])
@@ -125,7 +132,11 @@ func (b *belief) next(s *system, u, y []float64) float64 {
 	return largest + matrix.Log(total)
 }
 
-// observe updates a Gaussian by the seen values of y, one after the other, and returns their log density.
+// observe updates a Gaussian by the seen values of y, one after the other, and returns their log density. For each
+//
+//	g = P C_i,  s = C_i·g + S_i,  e = y_i − C_i·m − d_i;  m += g e/s,  P −= g gᵀ/s
+//
+// as the noise of the dimensions is independent: no matrix is inverted. Missing values are skipped.
 func (b *belief) observe(s *system, mean, covariance, y []float64) float64 {
 	D, density := s.D, 0.0
 	for i, v := range y {

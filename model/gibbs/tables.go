@@ -42,8 +42,8 @@ func (e *Ensemble) Arrays() []model.Array {
 	return slices.Concat(list, stacked("mean.", means, d), stacked("draws.", draws, d))
 }
 
-// stacked are the parameters of several systems, one behind the other; those of inner nodes, which predict nothing, are
-// left out.
+// stacked are copies of the parameters of several systems, one behind the other in a new first dimension; those of
+// inner nodes, which predict nothing, are left out.
 func stacked(prefix string, all []Params, d dims) []model.Array {
 	var list []model.Array
 	for i, part := range all[0].parts(d) {
@@ -59,10 +59,12 @@ func stacked(prefix string, all []Params, d dims) []model.Array {
 	return list
 }
 
+// table is a named array of a shape.
 func table(name string, values []float64, shape ...int) model.Array {
 	return model.Array{Part: model.Part{Name: name, Shape: shape}, Values: values}
 }
 
+// reals are integers as float64.
 func reals(list []int) []float64 {
 	values := make([]float64, len(list))
 	for i, v := range list {

@@ -14,8 +14,8 @@ import (
 // the transitions, and each node of the tree gets the hyperplane that divides its regimes best.
 
 const (
-	hmmStarts  = 5
-	hmmSweeps  = 100
+	hmmStarts  = 5       // chains of EM
+	hmmSweeps  = 100     // of a chain, at most
 	hmmSteps   = 1 << 15 // most steps that EM reads
 	hmmCost    = 1 << 27 // most operations of one of its sweeps
 	hmmPart    = 256     // steps that follow each other
@@ -23,7 +23,8 @@ const (
 	planeTries = 5       // times gateRounds
 )
 
-// tellTree fits the hyperplanes and the dynamics of all leaves to the regimes of an autoregressive HMM.
+// tellTree fits the hyperplanes and the dynamics of all leaves to the regimes of an autoregressive HMM. The errors
+// are those of tell, and ErrNumeric if a system cannot be fitted.
 func (c *Chain) tellTree(s *source) error {
 	regimes, err := c.tell(rng.New(s.stream.Uint64(), rng.Init))
 	if err != nil {
@@ -35,6 +36,7 @@ func (c *Chain) tellTree(s *source) error {
 			g.points[k] = append(g.points[k], t)
 		}
 	}
+	// The root has all regimes below it; with one regime the root is its leaf.
 	root, set := 0, make([]int, c.K)
 	if c.K == 1 {
 		root = c.tree.inner()
@@ -46,7 +48,7 @@ func (c *Chain) tellTree(s *source) error {
 }
 
 // tell returns the regime of each transition, by an autoregressive HMM with a regime for each leaf; −1 where no
-// transition follows. It is the most likely of several fits.
+// transition follows. It is the most likely of several fits. It returns ErrNumeric if no fit succeeds.
 func (c *Chain) tell(key rng.Key) ([]int, error) {
 	settings := arhmm.DefaultSettings()
 	settings.Switches, settings.Chains, settings.Sweeps = c.K, hmmStarts, hmmSweeps
@@ -59,6 +61,7 @@ func (c *Chain) tell(key rng.Key) ([]int, error) {
 	for _, span := range c.spans {
 		f.Segment(&answer, c.batch(span.from, span.to), 1, rng.Stream{})
 		for t := span.from; t < span.to-1; t++ {
+			// Row t+1 of a segmentation is about the transition from t.
 			p := answer.Probability[(t+1-span.from)*c.K:][:c.K]
 			for k, v := range p {
 				if v > p[regimes[t]] {
@@ -71,7 +74,8 @@ func (c *Chain) tell(key rng.Key) ([]int, error) {
 	return regimes, nil
 }
 
-// learned are the steps that EM reads: all, or parts at equal distances.
+// learned are the steps that EM reads: all, or parts at equal distances. Their number keeps the operations of a
+// sweep below hmmCost, but there are at least eight for each of the K·P unknowns of a mean.
 func (c *Chain) learned() []model.Batch {
 	most := max(min(hmmSteps, hmmCost/(c.K*(c.P+4)*(c.P+4))), 8*c.K*c.P)
 	every, n := (len(c.z)+most-1)/most, 0
@@ -91,7 +95,7 @@ func (c *Chain) learned() []model.Batch {
 	return list
 }
 
-// batch are the steps [from, to) of x with the controls.
+// batch are the steps [from, to) of x with the controls, rounded to float32, as a batch of one sequence.
 func (c *Chain) batch(from, to int) model.Batch {
 	narrow := func(v []float64) []float32 {
 		list := make([]float32, len(v))
@@ -106,13 +110,14 @@ func (c *Chain) batch(from, to int) model.Batch {
 	}
 }
 
-// placer puts regimes on the leaves of the tree.
+// placer puts regimes on the leaves of the tree. Its grower fits hyperplanes and systems.
 type placer struct {
 	*grower
 	points [][]int // of each regime
 }
 
-// place puts a set of regimes on the leaves below a node.
+// place puts a set of regimes on the leaves below a node: there are as many leaves as regimes. A leaf gets the
+// linear system of all its points.
 func (g *placer) place(node int, set []int) error {
 	if k := node - g.tree.inner(); k >= 0 {
 		e, err := g.fitWhole(g.points[set[0]])
@@ -130,7 +135,9 @@ func (g *placer) place(node int, set []int) error {
 	return g.place(g.tree.child[node][1], right)
 }
 
-// divided sets the hyperplane of a node to the one that tells two parts of its regimes apart best, and returns these.
+// divided sets the hyperplane of a node to the one that tells two parts of its regimes apart best, and returns
+// these. The left part has as many regimes as there are leaves on the left. Ways are compared by the likelihood of
+// the sides of a sample of the points.
 func (g *placer) divided(node int, set []int) (left, right []int) {
 	var points []int
 	side := make([]int, len(g.z)) // of each point the place of its regime in the set
@@ -159,8 +166,8 @@ func (g *placer) divided(node int, set []int) (left, right []int) {
 	return left, right
 }
 
-// separate fits a hyperplane with given points on its left, and returns their log likelihood; the least number
-// if that fails.
+// separate fits a hyperplane, from the given one, with given points on its left, and returns the log likelihood Σ
+// ln σ(±ν) of their sides; the least number if that fails. It writes to the weights of the grower.
 func (g *placer) separate(plane []float64, points []int, left func(t int) bool) float64 {
 	for i, t := range points {
 		if g.weight[i] = 0; left(t) {
@@ -183,6 +190,7 @@ func (g *placer) separate(plane []float64, points []int, left func(t int) bool) 
 }
 
 // subsets calls f with subsets of m of n members: all, or if there are more than divisions so many that are drawn.
+// Drawn ones may repeat. chosen [n] is the same slice in every call.
 func (g *placer) subsets(n, m int, f func(chosen []bool)) {
 	count := 1
 	for i := range m {
@@ -207,7 +215,8 @@ func (g *placer) subsets(n, m int, f func(chosen []bool)) {
 	}
 }
 
-// choose calls f with each way to choose m more members, from the given one on.
+// choose calls f with each way to choose m more members, from the given one on. They come in lexical order; chosen
+// is as it was after the call.
 func choose(chosen []bool, from, m int, f func([]bool)) {
 	if m == 0 {
 		f(chosen)

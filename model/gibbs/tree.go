@@ -32,6 +32,7 @@ type turn struct {
 	sign float64 // +1 left, −1 right
 }
 
+// newTree returns a tree with at least one leaf. A tree with one has no inner node: its root is the leaf.
 func newTree(shape Shape, leaves int) *tree {
 	t := &tree{
 		leaves: leaves, parent: make([]int, 2*leaves-1), depth: make([]int, 2*leaves-1),
@@ -44,7 +45,7 @@ func newTree(shape Shape, leaves int) *tree {
 // inner is the number of inner nodes.
 func (t *tree) inner() int { return t.leaves - 1 }
 
-// grow adds the subtree of leaves [from, to) and returns its root.
+// grow adds the subtree of leaves [from, to) and returns its root. path leads to that root.
 func (t *tree) grow(shape Shape, from, to, parent int, path []turn) int {
 	if to-from == 1 {
 		t.paths[from] = path
@@ -61,6 +62,7 @@ func (t *tree) grow(shape Shape, from, to, parent int, path []turn) int {
 		middle = (from + to + 1) / 2
 	}
 	t.first, t.middle = append(t.first, from), append(t.middle, middle)
+	// A path is copied when it is extended: those of the two children must not share memory.
 	extend := func(sign float64) []turn { return append(path[:len(path):len(path)], turn{node, sign}) }
 	left := t.grow(shape, from, middle, node, extend(+1))
 	right := t.grow(shape, middle, to, node, extend(-1))
@@ -68,6 +70,7 @@ func (t *tree) grow(shape Shape, from, to, parent int, path []turn) int {
 	return node
 }
 
+// place enters the parent of a node, −1 for the root, and its depth. The parent has been placed before.
 func (t *tree) place(node, parent int) {
 	t.parent[node] = parent
 	if parent >= 0 {
@@ -75,8 +78,9 @@ func (t *tree) place(node, parent int) {
 	}
 }
 
-// logProbabilities writes ln π_k of each leaf to dst, given the ν of each inner node: the sum of ln σ(±ν) along its
-// path. On the way dst holds that of an inner node at the place of its first leaf.
+// logProbabilities writes ln π_k of each leaf to dst [K], given the ν of each inner node: the sum of ln σ(±ν)
+// along its path. On the way dst holds that of an inner node at the place of its first leaf; as parents come
+// before children it is there when the node is reached. It takes K−1 logarithms, not K times the depth.
 func (t *tree) logProbabilities(dst, nu []float64) {
 	dst[0] = 0
 	for n, v := range nu {
@@ -86,7 +90,7 @@ func (t *tree) logProbabilities(dst, nu []float64) {
 	}
 }
 
-// mostLikely returns the leaf of the largest probability.
+// mostLikely returns the leaf of the largest probability, the first of equal ones.
 func (t *tree) mostLikely(logProbability []float64) int {
 	best := 0
 	for k, p := range logProbability {

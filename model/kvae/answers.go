@@ -21,7 +21,9 @@ func (f *forecaster) Segment(dst *model.Segmentation, b model.Batch, _ int, nois
 	model.SegmentByFilter(dst, f, b, 1, noise)
 }
 
-// Sample draws z_1 from its prior, then noise of every transition and code.
+// Sample draws z_1 from its prior, then noise of every transition and code. In order, for all sequences at a time:
+// z_1; of each step the noise of the transition, if there is one, and that of the code. The LSTM reads the codes
+// that were drawn. Observations are decoded from them at the end.
 func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	t, m := f.tape, &f.m.state
 	d := f.m.dims
@@ -49,7 +51,8 @@ func (f *forecaster) Sample(dst *model.Sampling, q model.SampleQuery) {
 	})
 }
 
-// Systems are the base systems; their noise is the same.
+// Systems are the base systems A_k and B_k, without a bias; their noise Q is the same. C_k, which is mixed too, is
+// not among them.
 func (f *forecaster) Systems() model.Systems {
 	m, d := &f.m.state, f.m.dims
 	s := model.NewSystems(d.M, d.NZ, d.NU)

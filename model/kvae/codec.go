@@ -19,11 +19,13 @@ import (
 type codec struct {
 	variance float32 // R, the largest variance of a code
 
+	// The encoder: convolutions of images, or the trunk.
 	down  []model.Convolution
 	trunk model.Body // of vectors
 	mean  model.Dense
 	scale model.Dense // of the variance, before the sigmoid
 
+	// The decoder: that of images, or the emission.
 	start    model.Dense
 	up       []model.Convolution
 	pixel    model.Convolution
@@ -33,6 +35,8 @@ type codec struct {
 // side is the kernel of a convolution.
 const side = 3
 
+// newCodec declares and initialises the networks for observations of the data: encoder first, then heads, then
+// decoder.
 func newCodec(p *autodiff.Params, s *Settings, d model.Data, draws *rng.Stream) codec {
 	n, na := codec{variance: float32(s.CodeVariance)}, s.codes(d)
 	if !s.convolves(d.Image) {
@@ -45,6 +49,7 @@ func newCodec(p *autodiff.Params, s *Settings, d model.Data, draws *rng.Stream) 
 		return n
 	}
 	image := autodiff.Image{Height: d.Image[0], Width: d.Image[1], Channels: d.Image[2]}
+	// The encoder halves the image with each layer, and the decoder doubles it as often.
 	for i := range s.Convolutions {
 		c := model.NewConvolution(p, fmt.Sprintf("encoder.convolution%d", i+1),
 			autodiff.Convolution{In: image, Kernel: side, Stride: 2}, s.Channels, draws)
@@ -63,12 +68,14 @@ func newCodec(p *autodiff.Params, s *Settings, d model.Data, draws *rng.Stream) 
 	return n
 }
 
+// heads declares what mean and variance of a code are read by, from features of the given width.
 func (n *codec) heads(p *autodiff.Params, width, na int, draws *rng.Stream) {
 	n.mean = model.NewDense(p, "encoder.mean", width, na, draws)
 	n.scale = model.NewDense(p, "encoder.variance", width, na, draws)
 }
 
-// features are what the heads of the encoder read of x.
+// features are what the heads of the encoder read of x, row by row: the last image of the convolutions, or the
+// trunk.
 func (n *codec) features(t *autodiff.Tape, x autodiff.Tensor) autodiff.Tensor {
 	if n.down == nil {
 		return n.trunk.Apply(t, x)
@@ -79,7 +86,8 @@ func (n *codec) features(t *autodiff.Tape, x autodiff.Tensor) autodiff.Tensor {
 	return x
 }
 
-// encode returns mean and variance of q(a | x) for every row of x.
+// encode returns mean and variance of q(a | x) for every row of x. They are [rows, na]; the variance lies between
+// 0 and R.
 func (n *codec) encode(t *autodiff.Tape, x autodiff.Tensor) (mean, variance autodiff.Tensor) {
 	features := n.features(t, x)
 	scale := n.scale.Apply(t, features)
@@ -116,7 +124,7 @@ func (n *codec) negativeLogLikelihood(t *autodiff.Tape, b model.Batch, a autodif
 }
 
 // predict returns mean and standard deviation of p(x | a) for every row of a, on a tape that does not record; of a
-// binary observation the probabilities of a one, and a standard deviation without columns.
+// binary observation the probabilities of a one, and a standard deviation without columns. They are [rows, nx].
 func (n *codec) predict(t *autodiff.Tape, a autodiff.Tensor) (mean, sd autodiff.Tensor) {
 	if n.up == nil {
 		return n.emission.Predict(t, a)

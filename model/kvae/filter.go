@@ -2,12 +2,14 @@ package kvae
 
 import "github.com/switchyard-ml/switchyard/autodiff"
 
-// filtered is what a Kalman filter says of a sequence: with m⁻, P⁻ the mean and covariance of z_t before a_t is known,
+// filtered is what a Kalman filter says of a sequence: with m⁻, P⁻ the mean and covariance of z_t before a_t is
+// known,
 //
 //	m⁻ = A_t m + B_t u_t;  P⁻ = A_t P A_tᵀ + Q;  S = C_t P⁻ C_tᵀ + R;  G = P⁻ C_tᵀ S⁻¹
 //	m = m⁻ + G(a_t − C_t m⁻);  P = (I − G C_t) P⁻ (I − G C_t)ᵀ + G R Gᵀ
 //
-// The last is the form of Joseph, which stays positive definite under rounding.
+// The last is the form of Joseph, which stays positive definite under rounding. Where a_t is missing G is 0: m =
+// m⁻ and P = P⁻. Row t·B+b of a tensor is step t of sequence b.
 type filtered struct {
 	systems
 	n   *lgssm
@@ -20,7 +22,8 @@ type filtered struct {
 	unit, qI, rI      autodiff.Tensor // I, Q and R
 }
 
-// filter runs over a sequence from its beginning.
+// filter runs over a sequence from its beginning, all sequences of a batch at a time. The matrices of a step
+// depend on the codes before it, so steps go in order: mix, predict, update.
 func (n *lgssm) filter(t *autodiff.Tape, seq sequence) filtered {
 	rows := seq.steps * seq.block
 	f := filtered{
@@ -38,7 +41,7 @@ func (n *lgssm) filter(t *autodiff.Tape, seq sequence) filtered {
 	return f
 }
 
-// predict computes m⁻ and P⁻ of step i.
+// predict computes m⁻ and P⁻ of step i: 0 and σ₁²I at the first, which no transition leads to.
 func (f *filtered) predict(i int) {
 	t, n := f.tape, f.n
 	before, cov := f.at(f.before, i), f.at(f.beforeCov, i)
@@ -53,13 +56,15 @@ func (f *filtered) predict(i int) {
 	t.Concat(cov, t.Add(quadratic(t, f.at(f.a, i), f.at(f.cov, i-1), n.nz), f.qI))
 }
 
-// update computes m and P of step i, and returns the code that the LSTM reads next.
+// update computes m and P of step i, and returns the code that the LSTM reads next: a_t, or C_t m⁻ where it is
+// missing.
 func (f *filtered) update(i int) autodiff.Tensor {
 	t, n := f.tape, f.n
 	c, a := f.at(f.c, i), f.at(f.seq.a, i)
 	before, p := f.at(f.before, i), f.at(f.beforeCov, i)
 	cp := t.BatchMul(c, p, n.nz)
 	t.Concat(f.at(f.factor, i), t.Cholesky(t.Add(t.BatchMulTransB(cp, c, n.nz), f.rI)))
+	// Gᵀ = S⁻¹ C P⁻, as P⁻ is symmetric.
 	gain := t.CholeskySolve(f.at(f.factor, i), cp) // Gᵀ
 	if f.seq.seen.Cols > 0 {
 		gain = t.HideRows(gain, f.at(f.seq.seen, i))
@@ -80,6 +85,8 @@ func (f *filtered) update(i int) autodiff.Tensor {
 // the latter in the form of Joseph, too.
 type smoothed struct{ mean, cov autodiff.Tensor }
 
+// smooth goes backward from the last step, whose smoothed state is the filtered one. It needs all steps of the
+// filter, and no codes.
 func (f *filtered) smooth() smoothed {
 	t, nz := f.tape, f.n.nz
 	s := smoothed{t.New(f.mean.Rows, nz), t.New(f.cov.Rows, nz*nz)}
@@ -98,12 +105,12 @@ func (f *filtered) smooth() smoothed {
 	return s
 }
 
-// without is I − X.
+// without is I − X of the nz×nz matrix in each row.
 func (f *filtered) without(x autodiff.Tensor) autodiff.Tensor {
 	return f.tape.Add(f.tape.Scale(x, -1), f.unit)
 }
 
-// quadratic is X P Xᵀ of n×n matrices.
+// quadratic is X P Xᵀ of the n×n matrices in each row.
 func quadratic(t *autodiff.Tape, x, p autodiff.Tensor, n int) autodiff.Tensor {
 	return t.BatchMulTransB(t.BatchMul(x, p, n), x, n)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// forecaster answers questions of a trained model. It infers with the mean of q(a_t | x_t) as the code, and never sees
-// more than the prefix of a query.
+// forecaster answers questions of a trained model. It infers with the mean of q(a_t | x_t) as the code, and never
+// sees more than the prefix of a query. It serves one goroutine.
 type forecaster struct {
 	m        *Model
 	tape     *autodiff.Tape
@@ -39,7 +39,8 @@ func (f *forecaster) Dims() model.Dims { return f.m.dims }
 // frameRows is how many observations go through encoder or decoder at a time.
 const frameRows = 512
 
-// byFrames calls do on a fresh tape for consecutive rows of x.
+// byFrames calls do on a fresh tape for consecutive rows of x, at most frameRows at a time. What do keeps it has
+// to copy.
 func (f *forecaster) byFrames(x autodiff.Tensor, do func(t *autodiff.Tape, x autodiff.Tensor, first int)) {
 	for first := 0; first < x.Rows; first += frameRows {
 		f.frames.Reset()
@@ -47,7 +48,7 @@ func (f *forecaster) byFrames(x autodiff.Tensor, do func(t *autodiff.Tape, x aut
 	}
 }
 
-// infer filters a batch.
+// infer filters a batch, by the means of the codes. It draws nothing.
 func (f *forecaster) infer(b model.Batch) filtered {
 	a := f.tape.NewConstant(b.T*b.B, f.m.state.na)
 	f.byFrames(readings(f.tape, b), func(t *autodiff.Tape, x autodiff.Tensor, first int) {
@@ -57,7 +58,8 @@ func (f *forecaster) infer(b model.Batch) filtered {
 	return f.m.state.filter(f.tape, newSequence(f.tape, b, a))
 }
 
-// decode is the codec's prediction for the rows of a.
+// decode is the codec's prediction for the rows of a. They are [rows, nx] on f.tape; of a binary observation sd
+// has no columns.
 func (f *forecaster) decode(a autodiff.Tensor) (mean, sd autodiff.Tensor) {
 	mean = f.tape.NewConstant(a.Rows, f.m.dims.NX)
 	f.byFrames(a, func(t *autodiff.Tape, a autodiff.Tensor, first int) {
@@ -74,7 +76,8 @@ func (f *forecaster) decode(a autodiff.Tensor) (mean, sd autodiff.Tensor) {
 	return mean, sd
 }
 
-// Filter infers mean and standard deviation of z_t given the codes up to then, and the mixing weights α_t.
+// Filter infers mean and standard deviation of z_t given the codes up to then, and the mixing weights α_t. They
+// are exact given the codes, so that no noise is needed and the first step is like the others.
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
 	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
@@ -101,14 +104,14 @@ func (f *forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	})
 }
 
-// scatter writes the rows of a group into those of all n sequences.
+// scatter writes the rows of a group, [T·g.N, cols], into those of all n sequences, [T, n, cols].
 func scatter(dst []float32, x autodiff.Tensor, g statespace.Group, n int) {
 	for t := range x.Rows / g.N {
 		copy(dst[(t*n+g.First)*x.Cols:], x.Block(t, g.N).Value)
 	}
 }
 
-// deviations are the roots of the diagonals of covariances.
+// deviations are the roots of the diagonals of covariances, [rows, n] of [rows, n·n].
 func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 	y := t.NewConstant(cov.Rows, n)
 	for i := range y.Value {
@@ -125,7 +128,9 @@ func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	})
 }
 
-// rollOut continues the filtered sequences of a group by its paths.
+// rollOut continues the filtered sequences of a group by its paths, from the state of LSTM and filter after the
+// last step. Of several paths noise is, in order: the last state; of each step that of the transition and that of
+// the code. The LSTM reads the codes of its path.
 func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, n, last := f.tape, &f.m.state, p.seq.steps-1
 	rows := g.Rows()
@@ -157,7 +162,7 @@ func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, nois
 	return statespace.Paths{Mean: mean, SD: sd, Weights: s.weights}
 }
 
-// disturb adds draws from N(0, variance) to x.
+// disturb adds draws from N(0, variance) to x, in place; the tape does not record it.
 func disturb(t *autodiff.Tape, x autodiff.Tensor, variance float32, noise *rng.Stream) {
 	kernel.AddScaled(x.Value, float32(math.Sqrt(float64(variance))), statespace.Normals(t, noise, x.Rows, x.Cols).Value)
 }

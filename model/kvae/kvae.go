@@ -38,7 +38,8 @@ var (
 	_ model.Forecasting = (*Model)(nil)
 )
 
-// New declares and initialises a model. Equal settings, data and key give equal parameters.
+// New declares and initialises a model. Equal settings, data and key give equal parameters. Draws are those of the
+// codec, then of the state-space model.
 func New(s *Settings, d model.Data, key rng.Key) *Model {
 	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
@@ -60,6 +61,8 @@ type sequence struct {
 	steps, block int
 }
 
+// newSequence is a batch with the codes a of all its observations, [T·B, na]; those of observations that miss a
+// value have no effect.
 func newSequence(t *autodiff.Tape, b model.Batch, a autodiff.Tensor) sequence {
 	rows := b.T * b.B
 	s := sequence{a: a, u: t.Constant(b.Controls, rows, b.NU), steps: b.T, block: b.B}
@@ -74,7 +77,7 @@ func newSequence(t *autodiff.Tape, b model.Batch, a autodiff.Tensor) sequence {
 	return s
 }
 
-// readings are the observations that the codec encodes.
+// readings are the observations that the codec encodes, [T·B, nx].
 func readings(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 	x, _ := statespace.Readings(t, b)
 	return x

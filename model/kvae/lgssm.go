@@ -22,6 +22,8 @@ type lgssm struct {
 // baseSD is the standard deviation of the initial base matrices; those of A are the identity.
 const baseSD = 0.05
 
+// newLGSSM declares the parameters. Every A_k begins as the identity, so that a state lasts; B and C are small and
+// random, and a_0 is zero.
 func newLGSSM(p *autodiff.Params, s *Settings, na, nu int, draws *rng.Stream) lgssm {
 	n := lgssm{
 		nz: s.Latent, na: na, nu: nu,
@@ -45,7 +47,8 @@ func newLGSSM(p *autodiff.Params, s *Settings, na, nu int, draws *rng.Stream) lg
 	return n
 }
 
-// freezeMixing makes the network of the mixing weights a constant.
+// freezeMixing makes the network of the mixing weights, LSTM and scores, a constant of the tape. It must come
+// before the network is used.
 func (n *lgssm) freezeMixing(t *autodiff.Tape) {
 	t.Freeze(n.lstm.Input, n.lstm.Recurrent, n.lstm.Bias, n.scores.W, n.scores.B)
 }
@@ -65,7 +68,8 @@ type systems struct {
 	controls, nz, codeN int
 }
 
-// begin lays out the systems of so many steps, from the given state of the LSTM on.
+// begin lays out the systems of so many steps of block sequences, from the given state of the LSTM on. step fills
+// a block of each.
 func (n *lgssm) begin(t *autodiff.Tape, steps, block int, from autodiff.LSTMState) systems {
 	rows := steps * block
 	s := systems{
@@ -73,6 +77,7 @@ func (n *lgssm) begin(t *autodiff.Tape, steps, block int, from autodiff.LSTMStat
 		codes: t.New(rows, n.na), weights: t.New(rows, n.a.Rows), a: t.New(rows, n.a.Cols), c: t.New(rows, n.c.Cols),
 		score: t.New(rows, n.a.Rows),
 	}
+	// Each layer is put on the tape once; step runs it block by block.
 	s.lstm = t.StepLSTM(s.codes, n.lstm, block, from)
 	s.scores = n.scores.Steps(t, s.score, s.lstm.H, block)
 	s.mixA = t.StepLinear(s.a, s.weights, n.a, nil, autodiff.Identity, block)
@@ -84,7 +89,8 @@ func (n *lgssm) begin(t *autodiff.Tape, steps, block int, from autodiff.LSTMStat
 	return s
 }
 
-// step computes weights and matrices of step i from the code before it.
+// step computes weights and matrices of step i from the code before it, [block, na]: one step of the LSTM, α =
+// softmax, and the three mixtures. Steps go in order.
 func (s *systems) step(i int, code autodiff.Tensor) {
 	s.tape.Concat(s.at(s.codes, i), code)
 	s.lstm.Step(i)
@@ -100,7 +106,8 @@ func (s *systems) step(i int, code autodiff.Tensor) {
 // at is the block of step i.
 func (s *systems) at(x autodiff.Tensor, i int) autodiff.Tensor { return x.Block(i, s.block) }
 
-// move is A_t z + B_t u for rows of z and u that begin at the given row of the systems.
+// move is A_t z + B_t u for rows of z and u that begin at the given row of the systems. They may be of several
+// steps.
 func (s *systems) move(z, u autodiff.Tensor, row int) autodiff.Tensor {
 	rows := func(x autodiff.Tensor) autodiff.Tensor { return x.Slice(row, row+z.Rows) }
 	y := s.tape.BatchMul(rows(s.a), z, s.nz)
@@ -110,7 +117,7 @@ func (s *systems) move(z, u autodiff.Tensor, row int) autodiff.Tensor {
 	return s.tape.Add(y, s.tape.BatchMul(rows(s.b), u, s.controls))
 }
 
-// emit is C_t z for rows of z that begin at the given row of the systems.
+// emit is C_t z for rows of z that begin at the given row of the systems. They may be of several steps.
 func (s *systems) emit(z autodiff.Tensor, row int) autodiff.Tensor {
 	return s.tape.BatchMul(s.c.Slice(row, row+z.Rows), z, s.nz)
 }

@@ -72,7 +72,8 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) { return 
 // convolves reports whether observations of this size are encoded by convolutions.
 func (s *Settings) convolves(image [3]int) bool { return s.Convolutions > 0 && image != [3]int{} }
 
-// codes is the number of dimensions of a.
+// codes is the number of dimensions of a. Unless it is set it is 2 for images and that of the observation, at most
+// 64, for vectors.
 func (s *Settings) codes(d model.Data) int {
 	switch {
 	case s.Code > 0:
@@ -91,7 +92,8 @@ func (s *Settings) Describe() model.Description {
 	}
 }
 
-// Check returns what does not fit together.
+// Check returns what does not fit together: beside the faults of an emission, images that cannot be halved as
+// often as there are convolutions, and convolutions that would decode to other than binary pixels.
 func (s *Settings) Check(setup model.Setup) []model.Fault {
 	faults := statespace.Check(setup, 1, s.Emission, s.EmissionSD)
 	if !s.convolves(setup.Image) {

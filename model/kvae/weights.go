@@ -16,8 +16,11 @@ var _ model.Weighing = (*Model)(nil)
 //
 //	Σ_t log p(x_t|a_t) − Σ_t log q(a_t|x_t) + log p(a_1 … a_T)
 //
-// Where x_t misses a value there is no q(a_t|x_t): the states are drawn jointly given all codes that there are, and a_t
-// from p(a_t|z_t), so that what was seen of x_t weighs the draw.
+// Where x_t misses a value there is no q(a_t|x_t): the states are drawn jointly given all codes that there are,
+// and a_t from p(a_t|z_t), so that what was seen of x_t weighs the draw.
+//
+// dst [B] is overwritten. Noise is that of the codes, then, if anything is missing, that of drawStates and of the
+// codes in its place.
 func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
@@ -51,7 +54,8 @@ func (n *codec) logLikelihood(w statespace.LogWeights, b model.Batch, a autodiff
 	w.Add(statespace.BernoulliLogLikelihood(w.Tape, b, x, n.logits(w.Tape, a)), 1)
 }
 
-// logEvidence is log p(a_t | a_1 … a_{t−1}) of every code, from the surprises of the filter, [T·B, 1].
+// logEvidence is log p(a_t | a_1 … a_{t−1}) of every code, from the surprises of the filter, [T·B, 1]. Those of
+// missing codes have no meaning.
 func (f *filtered) logEvidence() autodiff.Tensor {
 	t := f.tape
 	surprise, factor := f.surprise, f.factor
@@ -63,6 +67,9 @@ func (f *filtered) logEvidence() autodiff.Tensor {
 // drawStates draws z_1 … z_T jointly from their posterior, backwards: with J of smooth,
 //
 //	z_t ~ N(m + J(z_{t+1} − m⁻_{t+1}), (I − J A_{t+1}) P (I − J A_{t+1})ᵀ + J Q Jᵀ)
+//
+// Noise is that of z_T, then of each step before it that of Q and that of the rest. The draws are joint, unlike
+// those of smoothed, as a weight is a density of the whole path.
 func (f *filtered) drawStates(noise *rng.Stream) autodiff.Tensor {
 	t, nz := f.tape, f.n.nz
 	z := t.New(f.mean.Rows, nz)

@@ -31,6 +31,8 @@ func (c Case) answers(t *testing.T) {
 	}
 }
 
+// segment: rows of probabilities sum to 1, for each body where there are several; equal questions have equal
+// answers; and a sequence of a single step is segmented, too.
 func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 	b := c.Batch(c.First+4, 2)
 	var got, again model.Segmentation
@@ -40,6 +42,7 @@ func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 		t.Errorf("%d steps of %d regimes; a second answer is equal: %v", got.T, got.M,
 			slices.Equal(got.Probability, again.Probability))
 	}
+	// Each body has a row of its own within a step.
 	each := d.M / d.Switches()
 	for i := 0; i < len(got.Probability); i += each {
 		sum := float32(0)
@@ -56,6 +59,8 @@ func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 	}
 }
 
+// sample: draws are finite and differ between sequences; states up to a step do not depend on controls that act
+// later, and not at all on those of the first step.
 func (c Case) sample(t *testing.T, f model.Sampler, d model.Dims) {
 	q := model.SampleQuery{T: 6, B: 3, Controls: make([]float32, 6*3*c.NU), Noise: Noise(3)}
 	draws := Noise(4)
@@ -79,6 +84,7 @@ func (c Case) sample(t *testing.T, f model.Sampler, d model.Dims) {
 		q.Controls[3*3*c.NU+i]++
 	}
 	f.Sample(&other, q)
+	// Steps 0 to 2 of three sequences come before the control that was changed acts.
 	before := 3 * 3 * d.NZ
 	if !slices.Equal(got.States[:before], other.States[:before]) {
 		t.Error("a control changes states before it acts, or one of the first step acts")
@@ -88,9 +94,12 @@ func (c Case) sample(t *testing.T, f model.Sampler, d model.Dims) {
 	}
 }
 
+// smooth: a step without observations is filled in with finite numbers, and what stands behind the mask has no
+// influence on any step.
 func (c Case) smooth(t *testing.T, f model.Smoother, d model.Dims) {
 	b := c.Batch(c.First+5, 2)
 	b.Seen = slices.Repeat([]float32{1}, len(b.Observations))
+	// The gap is a whole step behind those that the initial state is inferred from.
 	gap := (c.First + 1) * 2 * c.NX
 	clear(b.Seen[gap : gap+2*c.NX])
 	clear(b.Observations[gap : gap+2*c.NX])

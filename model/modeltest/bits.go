@@ -12,7 +12,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// golden: the bits are those of the case, on every instruction set of this machine.
+// golden: the bits are those of the case, on every instruction set of this machine. The instruction set that was
+// active before is active again afterwards.
 func (c Case) golden(t *testing.T) {
 	active := kernel.Active()
 	defer func() {
@@ -40,8 +41,9 @@ func trained(m model.Trainable, terms []float32) []float32 {
 	return terms
 }
 
-// Bits is a digest of what a model computes: initial parameters, loss, terms and gradient, filtering and forecast, some
-// values missing.
+// Bits is a digest of what a model computes: initial parameters, loss, terms and gradient, filtering and forecast,
+// some values missing. It is the first 8 bytes of a SHA-256 over the little-endian bits of all of them, as 16
+// hexadecimal digits, so a single bit of a single value changes it.
 func (c Case) Bits(t testing.TB) string {
 	m := c.New(t)
 	h := sha256.New()
@@ -54,12 +56,15 @@ func (c Case) Bits(t testing.TB) string {
 	}
 	tape, terms := autodiff.NewTape(m.Params()), make([]float32, len(m.Terms()))
 	b := c.Batch(7, 3)
+	// Training first, on complete data.
 	tape.Backward(m.Loss(tape, b, Noise(0), step, terms))
 	write(m.Params().Values, trained(m, terms), tape.Gradient)
+	// Then the filter, and a forecast under controls that differ, with one value missing.
 	b.Seen = make([]float32, len(b.Observations))
 	for i := range b.Seen {
 		b.Seen[i] = 1
 	}
+	// The batch has 3 sequences, so row 8 is step 2 of the last one.
 	b.Seen[c.NX*8+1], b.Observations[c.NX*8+1] = 0, 0
 	f := m.NewForecaster()
 	if filterer, ok := f.(model.Filterer); ok {

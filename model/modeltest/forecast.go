@@ -31,6 +31,7 @@ func (c Case) forecast(t *testing.T) {
 	var first, second model.Forecast
 	f.Forecast(&first, q)
 	f.Clone().Forecast(&second, q)
+	// The second answer is written over memory full of NaN, of which nothing may be left.
 	lists := func(a *model.Forecast) [][]float32 { return [][]float32{a.Mean, a.Paths, a.Draw, a.Switches, a.SD} }
 	for i, size := range []int{5 * 3 * c.NX, 2 * 5 * 3 * c.NX, 5 * 3 * c.NX, 5 * 3 * d.M, 2 * 5 * 3 * c.NX} {
 		if len(lists(&first)[i]) != size {
@@ -53,6 +54,7 @@ func (c Case) forecast(t *testing.T) {
 	if c.Binary && !c.Real && slices.ContainsFunc(first.Draw, func(v float32) bool { return v != 0 && v != 1 }) {
 		t.Error("a draw of a binary observation is not binary")
 	}
+	// A prefix may be shorter than what the initial state reads.
 	q.Prefix, q.Noise = c.Batch(1, 3), Noise(2)
 	f.Forecast(&second, q) // from a single observation
 	if slices.ContainsFunc(second.Mean, func(v float32) bool { return math.IsNaN(float64(v)) }) {
@@ -73,6 +75,7 @@ func (c Case) seeds(t *testing.T) {
 	}
 	a, b := answers[0], answers[1]
 	for i, mean := range a.Mean {
+		// The sample variance of the paths of the first answer.
 		var variance float64
 		for path := range paths {
 			d := float64(a.Paths[path*len(a.Mean)+i] - mean)
@@ -100,8 +103,10 @@ func (c Case) plan(t *testing.T) {
 	if !slices.Equal(common.Paths, each.Paths) {
 		t.Error("a plan per rollout differs from the same plan for all")
 	}
+	// The first control of the second rollout's plan.
 	q.Controls[len(plan)] += 2
 	f.Forecast(&each, q)
+	// Paths are [2, Horizon, B, nx], so each half is a rollout.
 	half := len(common.Paths) / 2
 	if !slices.Equal(common.Paths[:half], each.Paths[:half]) {
 		t.Error("the plan of the second rollout changes the first")
@@ -119,6 +124,7 @@ func (c Case) Controlled() bool { return c.NU > 0 && !c.IgnoresControls }
 func (c Case) future(t *testing.T) {
 	f, q := c.New(t).NewForecaster(), c.query()
 	n, known := q.Prefix.B, q.Prefix.T
+	// The prefix is cut out of longer buffers, so that a model which read beyond it would find something there.
 	longer := c.Batch(known+4, n)
 	copy(longer.Observations, q.Prefix.Observations)
 	copy(longer.Controls, q.Prefix.Controls)
@@ -152,6 +158,8 @@ func (c Case) future(t *testing.T) {
 	c.filtering(t, f, cut)
 }
 
+// filtering: the last observation of a prefix changes the last state and, unless the model smooths, no state
+// before it. A model without a filter passes.
 func (c Case) filtering(t *testing.T, f model.Forecaster, b model.Batch) {
 	filterer, ok := f.(model.Filterer)
 	if !ok {
@@ -167,6 +175,7 @@ func (c Case) filtering(t *testing.T, f model.Forecaster, b model.Batch) {
 	if slices.ContainsFunc(before.SD, func(v float32) bool { return !(v >= 0) }) {
 		t.Errorf("standard deviations %v", before.SD)
 	}
+	// Only the last value of the last observation changes: 1 − x is legal for binary ones, too.
 	last := len(b.Observations) - 1
 	b.Observations[last] = 1 - b.Observations[last]
 	filterer.Filter(&after, b, Noise(0))

@@ -10,8 +10,9 @@ import (
 // graphTolerance is how far a graph may be from the model, relative to the largest value of an output, and at least 1.
 const graphTolerance = 1e-5
 
-// graphs compares every graph of a model that has some with what the model does itself, on several rows, with noise and
-// a missing value.
+// graphs compares every graph of a model that has some with what the model does itself, on several rows, with
+// noise and a missing value: first the initial state, then two filtered steps with the prediction beside each, the
+// emission, and a prediction of several steps. Models without graphs pass.
 func (c Case) graphs(t *testing.T) {
 	f, ok := c.New(t).NewForecaster().(model.Exporter)
 	if !ok {
@@ -23,6 +24,7 @@ func (c Case) graphs(t *testing.T) {
 	for _, g := range f.Graphs(horizon) {
 		by[g.Name] = g
 	}
+	// evaluate runs a graph and compares the outputs that are wanted.
 	evaluate := func(name string, inputs map[string][]float32, want map[string][]float32) {
 		t.Helper()
 		g, ok := by[name]
@@ -50,6 +52,7 @@ func (c Case) graphs(t *testing.T) {
 	}
 	b := c.Batch(f.Warmup()+3, rows)
 	pair := c.NX + c.NU
+	// The graph reads pairs (x, u) of a sequence side by side; a batch is time-major.
 	first := make([]float32, rows*f.Warmup()*pair)
 	for r := range rows {
 		for s := range f.Warmup() {
@@ -58,6 +61,7 @@ func (c Case) graphs(t *testing.T) {
 			copy(at[c.NX:], b.Controls[(s*rows+r)*c.NU:][:c.NU])
 		}
 	}
+	// one is a single step of the batch.
 	one := func(step int) model.Batch {
 		return model.Batch{
 			T: 1, B: rows, NX: c.NX, NU: c.NU, Observations: b.Observations[step*rows*c.NX:][:rows*c.NX],
@@ -75,6 +79,7 @@ func (c Case) graphs(t *testing.T) {
 	draws := Noise(9)
 	draws.Normals(noise.State)
 	draws.Gumbels(noise.Switch)
+	// outputs are those of a graph of a step, as a belief has them; a model without a switch has no s_next.
 	outputs := func(b *model.Belief) map[string][]float32 {
 		m := map[string][]float32{"z_next": b.Z, "mean": b.Mean, "variance": b.Variance, "weights": b.Weights}
 		if c.Switched() {
@@ -82,6 +87,7 @@ func (c Case) graphs(t *testing.T) {
 		}
 		return m
 	}
+	// step filters an observation and predicts one from the same belief, by the model and by its graphs.
 	step := func(prefix string, from *model.Belief, s int) {
 		x := one(s)
 		x.Seen = make([]float32, rows*c.NX)
@@ -104,12 +110,14 @@ func (c Case) graphs(t *testing.T) {
 		f.Advance(&other, from, x.Controls, noise)
 		evaluate(prefix+"transition", inputs, outputs(&other))
 	}
+	// A first switch with a network of its own has graphs of its own.
 	prefix := ""
 	if _, ok := by["first_filter_step"]; ok {
 		prefix = "first_"
 	}
 	step(prefix, &start, 1)
 	f.Step(&other, &start, one(1), model.Disturbance{})
+	// Buffers of a Belief are those of the next call, so states that are still needed are copied.
 	again := other
 	again.Z, again.Switch = append([]float32(nil), other.Z...), append([]float32(nil), other.Switch...)
 	step("", &again, 2)
@@ -122,6 +130,7 @@ func (c Case) graphs(t *testing.T) {
 	}
 	evaluate("emission", map[string][]float32{"z": again.Z}, want)
 
+	// The prediction of several steps is compared with that many single steps without noise.
 	path := make([]float32, rows*horizon*c.NX)
 	controls := make([]float32, rows*horizon*c.NU)
 	draws.Normals(controls)

@@ -23,6 +23,7 @@ func (c Case) weights(t *testing.T) {
 			for i := range b.Seen {
 				b.Seen[i] = 1
 			}
+			// A first value, a last value, and a value of the last step, behind what the initial state reads.
 			for _, i := range []int{(c.First*3 + 1) * c.NX, ((c.First+1)*3+1)*c.NX + c.NX - 1, (c.First + 3) * 3 * c.NX} {
 				b.Seen[i], b.Observations[i] = 0, 0
 			}
@@ -54,7 +55,7 @@ func importance(m model.Weighing, b model.Batch, samples int) func(k uint64) flo
 	}
 }
 
-// average is the mean of n values with its standard error.
+// average is the mean of value(0) … value(n−1) with its standard error.
 func average(n int, value func(k uint64) float64) (mean, se float64) {
 	values := make([]float64, n)
 	for k := range values {
@@ -80,6 +81,7 @@ func (o LinearGaussian) CheckImportance(t *testing.T, m model.Weighing) {
 			t.Errorf("%d draws from the posterior: %.6f, log evidence %.6f", samples, got, want)
 		}
 	}
+	// Zero weights: q(h) no longer looks at the data.
 	Set(m, "initial.mean.weight")
 	b = copies(x, u, 100)
 	last := math.Inf(-1)

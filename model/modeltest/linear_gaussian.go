@@ -14,11 +14,21 @@ import (
 // LinearGaussian is a scalar system that a locally linear model of equal base systems can express exactly:
 //
 //	h ~ N(0, 1);  z_1 = Start·h;  z_t = (1 + A)z_{t−1} + B·u_t + N(0, Q);  x_t = C·z_t + N(0, R)
+//
+// Q and R are variances. Its evidence, the posterior of h given two observations and the predictions of the Kalman
+// filter are known in closed form, so bounds and forecasts of a model with these parameters have values to compare
+// with.
 type LinearGaussian struct{ Start, A, B, C, Q, R float64 }
 
-// Evidence is log p(x_1 … x_T | u_1 … u_T) from the dense joint Gaussian in float64.
+// Evidence is log p(x_1 … x_T | u_1 … u_T) in nats, from the dense joint Gaussian in float64, with
+//
+//	Cov(x_i, x_j) = C²·Var(z_i)·(1 + A)^{j−i} + R·[i=j] for i ≤ j
+//
+// u_1 has no effect.
 func (o LinearGaussian) Evidence(x, u []float64) float64 {
 	n := len(x)
+	// Observations less their mean, C·E[z_t], are jointly normal with a covariance that depends on the variances
+	// of z.
 	state, mean := make([]float64, n), 0.0 // Var z_t and E z_t
 	centred := make([]float64, n)
 	state[0], centred[0] = o.Start*o.Start, x[0]
@@ -93,6 +103,7 @@ func (o LinearGaussian) SetEmission(m model.Model) {
 func (o LinearGaussian) CheckBound(t *testing.T, m Model, gap float64) {
 	t.Helper()
 	for _, x := range [][]float64{{0.5, -0.3}, {2, 1.5}, {-1, 2}} {
+		// Two steps: q(h) reads both, so the posterior is exact and the bound is the evidence.
 		u := []float64{0, 0.8}
 		got, sd := Bound(m, x, u)
 		if want := o.Evidence(x, u); math.Abs(got-want) > 4*sd+1e-3 {
@@ -130,7 +141,8 @@ func Bound(m Model, x, u []float64) (mean, sd float64) {
 	return mean, math.Sqrt(sd / repeats)
 }
 
-// Set writes the first values of the named weight and zeros the rest.
+// Set writes the first values of the named weight, zeros the rest, and packs the parameters anew. It panics if
+// there is no such weight.
 func Set(m model.Model, name string, values ...float64) {
 	p := m.Params()
 	for _, w := range p.Layout() {
@@ -148,7 +160,7 @@ func Set(m model.Model, name string, values ...float64) {
 	panic("modeltest: no weight " + name)
 }
 
-// Fill writes one value into all of the named weight.
+// Fill writes one value into all of the named weight; without such a weight it does nothing.
 func Fill(m model.Model, name string, value float64) {
 	for _, w := range m.Params().Layout() {
 		if w.Name == name {
@@ -157,11 +169,12 @@ func Fill(m model.Model, name string, value float64) {
 	}
 }
 
-// SoftplusInverse is the number whose softplus is y.
+// SoftplusInverse is the number whose softplus is y, for y > 0.
 func SoftplusInverse(y float64) float64 { return math.Log(math.Expm1(y)) }
 
 // SDHead is the output of a head whose softplus, with the floor of package statespace, is the root of the variance.
 func SDHead(variance float64) float64 {
+	// This is statespace.SDFloor.
 	const floor = 3.1622776601683795e-3
 	return SoftplusInverse(math.Sqrt(variance) - floor)
 }

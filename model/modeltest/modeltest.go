@@ -15,7 +15,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Model is what is checked.
+// Model is what is checked: a family that is trained by gradient and forecasts.
 type Model interface {
 	model.Trainable
 	model.Forecasting
@@ -53,7 +53,9 @@ func (c Case) Run(t *testing.T) {
 	t.Run("allocations", c.allocations)
 }
 
-// Batch returns n random sequences.
+// Batch returns n random sequences of the given number of steps, always the same ones: standard normal
+// observations, or ones and zeros with equal probability, and standard normal controls, those of the first step
+// zero.
 func (c Case) Batch(steps, n int) model.Batch {
 	var b model.Batch
 	b.Resize(steps, n, c.NX, c.NU)
@@ -72,7 +74,7 @@ func (c Case) Batch(steps, n int) model.Batch {
 	return b
 }
 
-// Noise is the noise of a step.
+// Noise is the noise of a step, the same in every call.
 func Noise(step uint64) rng.Stream { return rng.New(23, rng.Noise).At(step, 0, 0) }
 
 // step is one in the middle of any schedule.
@@ -111,6 +113,7 @@ func (c Case) faults(m Model, b model.Batch, byWeight bool) []string {
 		for i := range p.Values {
 			p.Values[i] = start[i] + float32(0.2*draws.Normal())
 		}
+		// A name is at fault only if it is wrong at every point.
 		for name, err := range c.check(m, b, byWeight) {
 			wrong[name]++
 			last[name] = err
@@ -149,6 +152,7 @@ func (c Case) check(m Model, b model.Batch, byWeight bool) map[string]error {
 	if !byWeight {
 		return faults
 	}
+	// Of a single weight the loss changes less, so steps are longer and the tolerance is wider.
 	check.Directions, check.Steps, check.Tolerance = 1, []float64{1e-2, 3e-3, 1e-3, 3e-4}, 3e-2
 	for _, w := range p.Layout() {
 		check.Values, check.Gradient = p.Values[w.Offset:w.Offset+w.Size], gradient[w.Offset:w.Offset+w.Size]
@@ -218,6 +222,8 @@ func (c Case) missing(t *testing.T) {
 	if got := loss(b); got != whole {
 		t.Errorf("a mask of ones changes the loss from %v to %v", whole, got)
 	}
+	// Values are missing only behind the first observations, which the initial state reads as they are: a whole
+	// row, one in part, and the last step.
 	at := func(t, sequence, i int) int { return (t*n+sequence)*c.NX + i }
 	for _, i := range []int{at(c.First, 1, 0), at(c.First, 1, c.NX-1), at(c.First+2, 1, 0), at(c.First+2, 2, c.NX-1)} {
 		b.Seen[i], b.Observations[i] = 0, 0

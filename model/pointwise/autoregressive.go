@@ -14,7 +14,7 @@ type Pairs struct {
 	Seen       autodiff.Tensor // 0 where a value of x_t is missing; no columns if none is
 }
 
-// NewPairs returns the pairs of a batch.
+// NewPairs returns the pairs of a batch. They share its memory where nothing is missing.
 func NewPairs(t *autodiff.Tape, b model.Batch) Pairs {
 	rows := (b.T - 1) * b.B
 	p := Pairs{
@@ -28,7 +28,7 @@ func NewPairs(t *autodiff.Tape, b model.Batch) Pairs {
 	return p
 }
 
-// Held is the observations of a batch, a missing value as it was last seen, or 0.
+// Held is the observations of a batch, [T·B, nx], a missing value as it was last seen, or 0.
 func Held(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 	if b.Seen == nil {
 		return t.Constant(b.Observations, b.T*b.B, b.NX)
@@ -47,8 +47,8 @@ func Held(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 	return x
 }
 
-// seenAfter is p.Seen without the values that follow a missing one: before(i) says whether what precedes value i of the
-// pairs was seen.
+// seenAfter is p.Seen without the values that follow a missing one: before(i) says whether what precedes value i
+// of the pairs was seen, where i counts the values of all rows. Value i of Last is value i of the batch.
 func (p Pairs) seenAfter(t *autodiff.Tape, before func(i int) bool) autodiff.Tensor {
 	if p.Seen.Cols == 0 {
 		return p.Seen
@@ -80,16 +80,17 @@ func (p Pairs) SeenAfterWhole(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 // Noise is N(0, σ²) with one learned σ per dimension.
 type Noise struct{ sd *autodiff.Weight } // before the softplus
 
-// NewNoise declares noise.sd.
+// NewNoise declares noise.sd, [nx], with zeros: σ is then softplus(0) + floor, about log 2.
 func NewNoise(p *autodiff.Params, nx int) Noise { return Noise{p.Vector("noise.sd", nx)} }
 
-// SD returns σ in so many rows.
+// SD returns σ = softplus(v) + floor in so many rows, [rows, nx].
 func (n Noise) SD(t *autodiff.Tape, rows int) autodiff.Tensor {
 	return t.Repeat(t.Softplus(t.Param(n.sd), statespace.SDFloor), rows)
 }
 
 // noisy is what the models that are fitted by gradient have: parameters, and noise of each dimension among them.
 type noisy struct {
+	// data are the dimensions of the observations and controls.
 	data   model.Data
 	params *autodiff.Params
 	noise  Noise
@@ -98,7 +99,7 @@ type noisy struct {
 // Params are all parameters.
 func (m *noisy) Params() *autodiff.Params { return m.params }
 
-// Terms are what Loss reports.
+// Terms are what Loss reports: Terms of the package.
 func (m *noisy) Terms() []model.Term { return Terms() }
 
 // Noise is that of a step.
@@ -107,7 +108,8 @@ func (m *noisy) Noise() Noise { return m.noise }
 // Bound says what the ELBO of these models is: nothing is latent, so it is no bound but exact.
 const Bound = "exact: the log likelihood of each observation given those before it, in the mean without the first"
 
-// Terms are what Loss reports.
+// Terms are what Loss reports: the loss, and the error of the prediction, which is the same value and the whole
+// bound.
 func Terms() []model.Term {
 	const unit = "nats per sequence and predicted time step"
 	return []model.Term{
@@ -126,7 +128,7 @@ func Loss(t *autodiff.Tape, nll autodiff.Tensor, b model.Batch, terms []float32)
 	return loss
 }
 
-// Check returns what does not fit together for every such model.
+// Check returns what does not fit together for every such model: a training sequence needs two steps.
 func Check(setup model.Setup) []model.Fault {
 	if setup.Sequence > 1 {
 		return nil

@@ -10,8 +10,10 @@ import (
 // Process is a linear process of order one: E[x_t | x_{t−1}, u_t] and noise.
 type Process interface {
 	model.Model
-	// Predict returns E[x_t | x_{t−1}, u_t] of every row; it is linear in x_{t−1}.
+	// Predict returns E[x_t | x_{t−1}, u_t] of every row; it is linear in x_{t−1}, so that its value at the mean
+	// of x_{t−1} is the mean of x_t. last is [n, nx], u is [n, nu].
 	Predict(t *autodiff.Tape, last, u autodiff.Tensor) autodiff.Tensor
+	// Noise is that which is added to the expectation at every step.
 	Noise() Noise
 }
 
@@ -41,6 +43,9 @@ func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	})
 }
 
+// paths draws the paths of a group, x_t = E[x_t | x_{t−1}, u_t] + σ ⊙ ε, and the path of the expectation beside
+// them. What is drawn is fed back, so the spread grows with the horizon. Order of the noise: all steps of the
+// group at once, [Horizon·rows, nx].
 func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, nx, rows := f.tape, f.dims.NX, g.Rows()
 	u := statespace.Controls(t, q, f.dims.NU, g)
@@ -52,6 +57,7 @@ func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream)
 	clear(p.SD.Value) // what is drawn is the observation
 	noise.Normals(p.Mean.Value)
 	sd := f.process.Noise().SD(t, rows)
+	// p.Mean holds ε until its step turns it into the observation that was drawn.
 	for h := range q.Horizon {
 		expected = f.process.Predict(t, expected, u.Block(h, rows))
 		copy(p.Expected.Block(h, rows).Value, expected.Value)
@@ -64,7 +70,8 @@ func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream)
 	return p
 }
 
-// Start is the last observation of every sequence of a group, for so many rows of paths.
+// Start is the last observation of every sequence of a group, missing values as they were last seen, for so many
+// rows of paths, [rows, nx]. Row j·N+i is that of sequence i.
 func Start(t *autodiff.Tape, g statespace.Group, rows int) autodiff.Tensor {
 	last := Held(t, g.Batch).Block(g.Batch.T-1, g.Batch.B)
 	x := t.NewConstant(rows, g.Batch.NX)

@@ -45,7 +45,7 @@ func (m *LinearModel) Loss(t *autodiff.Tape, b model.Batch, _ rng.Stream, _ uint
 	return Loss(t, nll, b, terms)
 }
 
-// Predict returns x + x·A + u·B + c for every row.
+// Predict returns x + x·A + u·B + c for every row; last and the result are [n, nx], u is [n, nu].
 func (m *LinearModel) Predict(t *autodiff.Tape, last, u autodiff.Tensor) autodiff.Tensor {
 	mean := t.Add(t.Linear(last, m.a, m.bias, autodiff.Identity), last)
 	if m.b != nil {

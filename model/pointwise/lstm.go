@@ -12,7 +12,8 @@ import (
 // LSTMModel is the parameters of the layer and of its head. One serves any number of tapes at a time, as long as its
 // parameters do not change.
 type LSTMModel struct {
-	noisy    // the noise is that of a Gaussian emission
+	noisy // the noise is that of a Gaussian emission
+	// layer reads rows [x u] of nx+nu columns.
 	layer    autodiff.LSTMWeights
 	head     model.Dense
 	binary   bool
@@ -57,7 +58,8 @@ func (m *LSTMModel) Loss(t *autodiff.Tape, b model.Batch, _ rng.Stream, _ uint64
 	return Loss(t, nll, b, terms)
 }
 
-// predict is the mean of the next observation, or the logits of a binary one, given h and the last observation.
+// predict is the mean of the next observation, or the logits of a binary one, given h [n, units] and the last
+// observation [n, nx]: W·h + b, with x added to it if the model predicts changes.
 func (m *LSTMModel) predict(t *autodiff.Tape, h, last autodiff.Tensor) autodiff.Tensor {
 	y := m.head.Apply(t, h)
 	if m.residual {

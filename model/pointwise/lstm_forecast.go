@@ -35,6 +35,8 @@ func (f *lstmForecaster) Forecast(dst *model.Forecast, q model.Query) {
 }
 
 // paths reads x_1 … x_{T−1} with the controls of the prefix, then x_T and predictions with those after it.
+// Inference draws nothing, so the prefix is read once for all paths of a sequence. Order of the noise: all steps
+// of a group at once, [Horizon·rows, nx]; a binary model has none.
 func (f *lstmForecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	t, d, rows, n := f.tape, f.m.data, g.Rows(), g.N
 	known := f.newState(n)
@@ -91,6 +93,7 @@ func (f *lstmForecaster) repeated(s lstmState, g statespace.Group) lstmState {
 // lstmState is what the layer remembers, a row for each sequence.
 type lstmState struct{ h, cell, tanh autodiff.Tensor }
 
+// newState is a state of zeros, [rows, units]; tanh is scratch memory of the kernel and has any values.
 func (f *lstmForecaster) newState(rows int) lstmState {
 	units := f.m.layer.Recurrent.Rows
 	s := lstmState{f.tape.NewConstant(rows, units), f.tape.NewConstant(rows, units), f.tape.NewConstant(rows, units)}
@@ -99,7 +102,8 @@ func (f *lstmForecaster) newState(rows int) lstmState {
 	return s
 }
 
-// step reads an observation and the control that acts after it.
+// step reads an observation and the control that acts after it, and updates the state in place: the equations of
+// Tape.ForwardLSTM for one step, by the same kernels.
 func (f *lstmForecaster) step(s *lstmState, x, u autodiff.Tensor) {
 	t := f.tape
 	in := t.NewConstant(x.Rows, x.Cols+u.Cols)

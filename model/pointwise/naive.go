@@ -20,6 +20,7 @@ func Naive() model.Family {
 
 // NaiveSettings are the keys of the family.
 type NaiveSettings struct {
+	// Season is m, in time steps.
 	Season int `yaml:"season" want:"[1,100000]" doc:"time steps of the season to repeat; 1: repeat the last value"`
 }
 
@@ -110,13 +111,16 @@ type naiveChain struct {
 	variance   []float64
 }
 
-// Sweep measures the variance of each channel anew. Without a pair of values it is that of the scaled data, 1.
+// Sweep measures the variance of each channel anew; the loss is their mean. Without a pair of values a variance is
+// that of the scaled data, 1. Recordings are single sequences, so the value one season earlier stands lag numbers
+// before.
 func (c *naiveChain) Sweep(terms []float64) error {
 	nx, lag := c.model.data.NX, c.model.season*c.model.data.NX
 	total := 0.0
 	for i := range nx {
 		n, square := 0.0, 0.0
 		for _, b := range c.recordings {
+			// Value j is of channel i, at a step that has one a season before.
 			for j := lag + i; j < len(b.Observations); j += nx {
 				if b.Seen == nil || b.Seen[j] != 0 && b.Seen[j-lag] != 0 {
 					change := float64(b.Observations[j]) - float64(b.Observations[j-lag])
@@ -155,8 +159,9 @@ func (f *NaiveForecaster) Lags() int { return f.model.season }
 // Clone returns a forecaster for another goroutine.
 func (f *NaiveForecaster) Clone() model.Forecaster { return &NaiveForecaster{model: f.model} }
 
-// Forecast repeats the last season of the prefix, a missing value as it was last seen, or 0. The mean is exact; paths
-// are draws.
+// Forecast repeats the last season of the prefix, a missing value as it was last seen, or 0. The mean is exact;
+// paths are draws of x_t = x_{t−m} + N(0, σ²) that are fed back, so that the variance grows by σ² each season.
+// With a prefix that is shorter than a season, the first value stands for what was before it.
 func (f *NaiveForecaster) Forecast(dst *model.Forecast, q model.Query) {
 	nx, B := f.model.data.NX, q.Prefix.B
 	dst.Resize(q.Horizon, B, q.Samples, nx, 0)
@@ -164,6 +169,7 @@ func (f *NaiveForecaster) Forecast(dst *model.Forecast, q model.Query) {
 	path := make([]float64, T+q.Horizon)
 	for n := range B {
 		for c := range nx {
+			// path holds the prefix and, behind it, first the expectation and then one rollout after the other.
 			f.held(path, q.Prefix, n, c)
 			for h := range q.Horizon {
 				path[T+h] = path[max(T+h-f.model.season, 0)]

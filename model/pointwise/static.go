@@ -32,12 +32,13 @@ func NewStatic(d model.Data) *StaticModel {
 func (m *StaticModel) Loss(t *autodiff.Tape, b model.Batch, _ rng.Stream, _ uint64, terms []float32) autodiff.Tensor {
 	pairs := NewPairs(t, b)
 	mean := t.New(pairs.Last.Rows, pairs.Last.Cols)
+	// The VJP of the likelihood adds to the gradient of the mean, which the constant Last does not have.
 	copy(mean.Value, pairs.Last.Value)
 	nll := t.GaussianNLL(pairs.Next, mean, m.noise.SD(t, mean.Rows), pairs.SeenTwice(t, b))
 	return Loss(t, nll, b, terms)
 }
 
-// Predict returns x_{t−1}.
+// Predict returns x_{t−1}, the tensor that it was given.
 func (m *StaticModel) Predict(_ *autodiff.Tape, last, _ autodiff.Tensor) autodiff.Tensor { return last }
 
 // NewForecaster returns a forecaster of the model's parameters.

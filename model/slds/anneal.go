@@ -30,6 +30,7 @@ func (a Anneal) At(i uint64) Temperatures {
 	if i == model.EndOfSchedule {
 		return a.Final()
 	}
+	// times is how many multiplications by Rate come before step i.
 	times := i / max(a.Every, 1)
 	switch {
 	case a.End > 0 && i >= a.End:
@@ -42,8 +43,8 @@ func (a Anneal) At(i uint64) Temperatures {
 	return Temperatures{float32(factor * a.Posterior), float32(factor * a.Prior)}
 }
 
-// after is the factor on the temperatures after so many multiplications by Rate, and how many there were: none follows
-// the one that leads to 1.
+// after is the factor on the temperatures after so many multiplications by Rate, and how many there were: none
+// follows the one that leads to 1. With times = MaxUint64 it is the n of the whole way; a rate of 1 makes none.
 func (a Anneal) after(times uint64) (factor float64, made uint64) {
 	factor = max(1, a.Start)
 	if a.Rate >= 1 {

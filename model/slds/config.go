@@ -82,7 +82,8 @@ func (c Config) spread(head model.Dense) {
 	}
 }
 
-// transitionBlocks is the number of residual blocks of the switch transition.
+// transitionBlocks is the number of residual blocks of the switch transition and of the MLP measurement: at most
+// one.
 func (c Config) transitionBlocks() int { return min(c.Blocks, 1) }
 
 // binary reports whether the switch is a vector of relaxed Bernoulli variables.
@@ -97,6 +98,7 @@ func (c Config) Validate() error {
 			fault("%s is %d, want at least 1", name, v)
 		}
 	}
+	// Sizes first, then ranges, then words, then what goes together.
 	positive("observation size", c.NX)
 	positive("latent size", c.NZ)
 	positive("number of base systems", c.M)
@@ -125,6 +127,7 @@ func (c Config) Validate() error {
 	return errors.Join(faults...)
 }
 
+// choice adds a fault unless got is one of the options.
 func choice[T ~string](fault func(string, ...any), name string, got T, options ...T) {
 	for _, o := range options {
 		if got == o {

@@ -24,13 +24,15 @@ func (m *Model) Terms() []model.Term {
 	return append(terms, model.UsageTerms(m.cfg.M)...)
 }
 
-// Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the switches,
-// divided by the numbers of sequences B and time steps T:
+// Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the
+// switches, divided by the numbers of sequences B and time steps T:
 //
-//	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)] + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},s_t,u_t)] + β·Σ_{t≥2} KL[q(s_t)‖p(s_t|·)] }
+//	(1/BT)·Σ { Σ_t −log p(x_t|z_t) + KL[q(h)‖p(h)]
+//	           + Σ_{t≥2} KL[q(z_t)‖p(z_t|z_{t−1},s_t,u_t)] + β·Σ_{t≥2} KL[q(s_t)‖p(s_t|·)] }
 //
-// with one draw of every latent variable; densities are summed over dimensions. (Paper, "Training",
-// and "Lower Bound Derivation" in its appendix, whose sums end at T−1 by a slip.)
+// with one draw of every latent variable; densities are summed over dimensions. While the schedule of the warm-up
+// lasts, the divergences of h and z have a weight, too. (Paper, "Training", and "Lower Bound Derivation" in its
+// appendix, whose sums end at T−1 by a slip.)
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise, m.cfg.Anneal.At(step), m.cfg.posteriorSamples())
 	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
@@ -59,8 +61,10 @@ type posterior struct {
 	klInitial            autodiff.Tensor
 }
 
-// infer draws z and s of all time steps from the posterior. Order of the noise: h, z step by step, then
-// the switch with the given number of samples, of which the first is the draw.
+// infer draws z and s of all time steps from the posterior, with so many paths of each sequence: n = B·paths rows
+// a step, path j of sequence i in row j·B+i. Order of the noise: h, z step by step in one draw of [T·n, nz]
+// numbers, then the switch with the given number of samples of [steps·n, M] numbers each, of which the first is
+// the draw.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream, temps Temperatures,
 	samples int,
 ) posterior {
@@ -72,11 +76,15 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Str
 	p.start.Noise = eps.Block(0, n)
 	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
 	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
+	// What depends on neither z nor s is computed for all steps at once, and once for all paths.
 	meas := m.recognition.measure(t, c, b).from(b.B).repeat(t, b.B, paths)
 	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU), b.B, paths)
 	p.dynamics = m.transition.begin(t, p.Z, u, autodiff.Tensor{}, n)
 	p.switches = c.newSwitches(&p.dynamics, temps, meas, c.drawSwitchNoise(t, noise, samples, steps*n))
 
+	// Step i: the transition of the switch from z_{t−1} and s_{t−1}, a draw of s_t from its posterior, which
+	// leaves the mixing weights behind, the transition of the state by these weights, and a draw of z_t from its
+	// product with the measurement.
 	for i := range steps {
 		p.dynamics.proposeSwitch(i, p.switches.draws())
 		p.switches.posterior(&p.dynamics, i)

@@ -61,6 +61,7 @@ func expectedSoftplus(r float64) float64 {
 // where E₁ = exp(w) has the density exp(w − eʷ).
 func logSumOfPowers(r float64, n int) float64 {
 	const step = 1.0 / 4
+	// The integrand is negligible outside.
 	low, high := -30*max(1, r), 30*max(1, r)
 	var density, power []float64 // of E₁ in w, and E₁ʳ: the same for every v
 	for w := -30.0; w <= 4; w += step {

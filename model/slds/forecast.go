@@ -45,13 +45,15 @@ func (m *Model) Systems() model.Systems {
 	return m.transition.state.Systems(m.cfg.M, m.cfg.NZ, m.cfg.NU)
 }
 
-// Filtered infers q(z_t) and the mixing weights.
+// Filtered infers q(z_t) and the mixing weights along one path of draws, at the final temperatures.
 func (m *Model) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (statespace.Posterior, autodiff.Tensor) {
 	p := m.infer(t, b, 1, noise, m.cfg.Anneal.Final(), 1)
 	return p.Posterior, p.dynamics.weights
 }
 
-// Continued goes on from the last state and switch of every path.
+// Continued goes on from the last state and switch of every path. Order of the noise: that of infer with one
+// sample, then z_T and z_{T+1} … in one draw of [(Horizon+1)·rows, nz] numbers, then the switches, [Horizon·rows,
+// M].
 func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	c, rows := m.cfg, g.Rows()
 	p := m.infer(t, g.Batch, g.Paths, noise, c.Anneal.Final(), 1)
@@ -59,6 +61,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	eps := statespace.Normals(t, noise, z.Rows, c.NZ)
 	p.Start(t, z.Block(0, rows), eps.Block(0, rows))
 	switches := c.drawSwitchNoise(t, noise, 1, q.Horizon*rows)
+	// The noise is drawn all the same; without it a switch follows its mean, or its most likely system.
 	if c.Rollout != RolloutSample {
 		clear(switches.Value)
 	}
@@ -67,7 +70,8 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.weights}
 }
 
-// Imagined draws h from its prior and all else from the generative model.
+// Imagined draws h from its prior and all else from the generative model. Order of the noise: h, z step by step,
+// then the switches.
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, m.cfg.NZ)
@@ -78,7 +82,8 @@ func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, nois
 }
 
 // roll draws all blocks of z but the first from the prior, with noise eps of the states and noise of the switches.
-// Without columns, previous says that a sequence begins.
+// Without columns, previous says that a sequence begins. z is [(steps+1)·rows, nz], eps has its shape, and u and
+// noise have a block for each step.
 func (m *Model) roll(t *autodiff.Tape, z, u, eps, previous autodiff.Tensor, rows int, noise autodiff.Tensor) dynamics {
 	d := m.transition.begin(t, z, u, previous, rows)
 	s := m.cfg.newSwitches(&d, m.cfg.Anneal.Final(), measurement{}, noise)

@@ -7,7 +7,9 @@ import (
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
-// Graphs are the steps of the model for other programs. They compute what Begin, Step, Advance and Emit do.
+// Graphs are the steps of the model for other programs: encoder, initial, filter_step and transition with their
+// forms for the first switch, predict for so many steps, and emission. They compute what Begin, Step, Advance and
+// Emit do.
 func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
@@ -22,7 +24,8 @@ func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	return append(list, m.predictGraph(s, horizon), s.Emit())
 }
 
-// proposeGraph computes the transition of the switch: logits, or mean and the two variances (prior, inference).
+// proposeGraph computes the transition of the switch: logits, or mean and the two variances (prior, inference),
+// [n, M] each. The first switch has the network g₀, which reads no switch before it.
 func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head, prior, inference string) {
 	name := "switch.next"
 	if first {
@@ -36,7 +39,7 @@ func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head
 		b.Variance(b.Dense(y, name+".sd_inference"), statespace.SDFloor)
 }
 
-// relaxGraph is the draw of a Concrete switch.
+// relaxGraph is the draw of a Concrete switch: softmax((logits + noise)/λ), or sigmoid.
 func (m *Model) relaxGraph(b *model.Builder, logits, noise string, temperature float32) string {
 	op := "Softmax"
 	if m.cfg.binary() {
@@ -66,6 +69,7 @@ func (m *Model) stateInputs(b *model.Builder, first bool) (z, s, u string) {
 	return z, s, u
 }
 
+// noiseInputs declares the noise of a step; a deterministic switch has none, and an empty name.
 func (m *Model) noiseInputs(b *model.Builder) (state, switches string) {
 	state = b.Input("noise_z", m.cfg.NZ, "standard normal; zeros: the mean")
 	if m.cfg.Switching != Deterministic {
@@ -81,6 +85,7 @@ func (m *Model) noiseInputs(b *model.Builder) (state, switches string) {
 	return state, switches
 }
 
+// stateOutputs declares what every step returns.
 func (m *Model) stateOutputs(b *model.Builder, z, mean, variance, s, weights string) {
 	c := m.cfg
 	b.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
@@ -90,7 +95,7 @@ func (m *Model) stateOutputs(b *model.Builder, z, mean, variance, s, weights str
 	b.Output("weights", weights, c.M, "mixing weights of the base systems")
 }
 
-// filterGraph is Step.
+// filterGraph is Step; first is for the step from z_1.
 func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 	name := "filter_step"
 	if first {
@@ -105,6 +110,7 @@ func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 	head, _, inference := m.proposeGraph(b, first, z, s, u)
 	measMean, measVariance, features := k.Measure(b, x, seen)
 	var draw, weights string
+	// The switch: its transition combined with the measurement, as in the posterior of each variant.
 	switch c.Switching {
 	case Deterministic:
 		draw = m.mixGraph(b, head)
@@ -124,13 +130,15 @@ func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 		draw = m.relaxGraph(b, logits, noiseS, c.Anneal.Final().Posterior)
 		weights = draw
 	}
+	// From here on the switch has led to weights: transition, product with the measurement, draw.
 	mean, _, q := k.Move(b, z, u, weights)
 	mean, variance := b.Fuse(mean, q, measMean, measVariance, seen)
 	m.stateOutputs(b, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
 	return b.Graph()
 }
 
-// switchFeatures is what the measurement of the switch reads.
+// switchFeatures is what the measurement of the switch reads: an LSTM after one step from zeros, as the filter has
+// no later observations.
 func (m *Model) switchFeatures(b *model.Builder, features, u string) string {
 	if m.cfg.MeasurementControls {
 		features = b.Concat(features, u)
@@ -141,7 +149,7 @@ func (m *Model) switchFeatures(b *model.Builder, features, u string) string {
 	return b.Body(features, "switch.mlp")
 }
 
-// advanceGraph is a step of the prior.
+// advanceGraph is a step of the prior. An empty noise is none: the switch is its mean.
 func (m *Model) advanceGraph(b *model.Builder, k statespace.Sketch, first bool, z, s, u, noiseS string) (mean, variance,
 	draw, weights string,
 ) {
@@ -166,7 +174,7 @@ func (m *Model) advanceGraph(b *model.Builder, k statespace.Sketch, first bool, 
 	return mean, variance, draw, weights
 }
 
-// transitionGraph is Advance.
+// transitionGraph is Advance; first is for the step from z_1.
 func (m *Model) transitionGraph(k statespace.Sketch, first bool) model.Graph {
 	name := "transition"
 	if first {
@@ -190,6 +198,7 @@ func (m *Model) predictGraph(k statespace.Sketch, horizon int) model.Graph {
 		b.Input("controls", horizon*c.NU, "controls of all steps side by side")
 	}
 	var list []string
+	// Every step of the horizon is unrolled: a graph has no loops.
 	for i := range horizon {
 		u := ""
 		if c.NU > 0 {

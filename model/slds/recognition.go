@@ -18,6 +18,8 @@ type recognitionNet struct {
 	other model.Dense          // gate (Concrete) or standard deviation (Normal)
 }
 
+// newRecognitionNet declares encoder.… and, for a switch that is inferred, the networks switch.lstm or switch.mlp
+// and switch.measurement.…. A gate starts with a bias of zero.
 func newRecognitionNet(p *autodiff.Params, c Config, draws *rng.Stream) recognitionNet {
 	n := recognitionNet{encoder: statespace.NewEncoder(p, c.EncoderConfig(), draws)}
 	if c.Switching == Deterministic { // nothing to infer
@@ -64,8 +66,8 @@ func (m measurement) repeat(t *autodiff.Tape, n, paths int) measurement {
 	}
 }
 
-// measure runs the recognition networks over the batch. An observation that misses a value gives no
-// measurement of z_t, and its features are zero for the switch.
+// measure runs the recognition networks over the batch. An observation that misses a value gives no measurement of
+// z_t, and its features are zero for the switch. All steps are computed at once: nothing of it depends on a draw.
 func (n recognitionNet) measure(t *autodiff.Tape, c Config, b model.Batch) measurement {
 	m := measurement{Measurement: n.encoder.Measure(t, b)}
 	if c.Switching == Deterministic {
@@ -84,6 +86,8 @@ func (n recognitionNet) measure(t *autodiff.Tape, c Config, b model.Batch) measu
 	return m
 }
 
+// switchFeatures is what the heads of the switch read, [T·B, hidden]: the output of the backward LSTM, which at
+// step t has seen features and controls of steps t … T, or an MLP of those of step t.
 func (n recognitionNet) switchFeatures(t *autodiff.Tape, c Config, b model.Batch,
 	trunk autodiff.Tensor,
 ) autodiff.Tensor {

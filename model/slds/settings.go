@@ -19,8 +19,9 @@ func Family() model.Family {
 	}
 }
 
-// Settings are the keys of the family. A source is Becker-Ehmck et al. (2019), or the authors' published code of the
-// predecessor of the model, which settles what the paper leaves open.
+// Settings are the keys of the family. A source is Becker-Ehmck et al. (2019), or the authors' published code of
+// the predecessor of the model, which settles what the paper leaves open. With switching=categorical they describe
+// a model of package categorical, and with several bodies one over each body.
 type Settings struct {
 	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic categorical" doc:"distribution of the switch: concrete (relaxed categorical), normal (Gaussian, mapped to weights), deterministic (weights are a function of the past; an ablation), or categorical (discrete, summed out exactly)" source:"paper, section Inference"`
 	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
@@ -121,7 +122,8 @@ func (s *Settings) Choose(env string) map[string]string {
 	return chosen
 }
 
-// New builds the model that the settings describe.
+// New builds the model that the settings describe: a Model or a categorical.Model, within statespace.Bodies if
+// there are several. The error says which division into bodies or which size is impossible.
 func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 	layout, err := statespace.NewLayout(s.Bodies, d.NX, d.NU)
 	if err != nil {
@@ -134,7 +136,7 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 	return statespace.NewBodies(one, layout), nil
 }
 
-// one is the model of a body.
+// one is the model of a body, with the dimensions of a body. Schedules end at shares of the horizon, in updates.
 func (s *Settings) one(l statespace.Layout, horizon uint64, key rng.Key) (statespace.Bodied, error) {
 	dims := model.Dims{NZ: s.Latent, M: s.Switches}
 	dims.NX, dims.NU = l.Each()
@@ -154,6 +156,7 @@ func (s *Settings) one(l statespace.Layout, horizon uint64, key rng.Key) (states
 	return m, nil
 }
 
+// nets are the sizes that both kinds of models have.
 func (s *Settings) nets(dims model.Dims) statespace.Nets {
 	return statespace.Nets{
 		Dims:   dims,
@@ -163,6 +166,7 @@ func (s *Settings) nets(dims model.Dims) statespace.Nets {
 	}
 }
 
+// warmup is the schedule of the divergences of h and z for a run of so many updates.
 func (s *Settings) warmup(horizon uint64) statespace.Warmup {
 	return statespace.Warmup{Start: s.Anneal.KLStart, End: uint64(s.Anneal.KLUntil * float64(horizon))}
 }
@@ -176,6 +180,7 @@ func (s *Settings) categorical(dims model.Dims, horizon uint64) categorical.Conf
 	}
 }
 
+// config is the model with a relaxed, normal or deterministic switch.
 func (s *Settings) config(dims model.Dims, horizon uint64) Config {
 	return Config{
 		Nets:      s.nets(dims),
@@ -193,7 +198,7 @@ func (s *Settings) config(dims model.Dims, horizon uint64) Config {
 	}
 }
 
-// Describe names the variant.
+// Describe names the variant, and another one that is worth trying.
 func (s *Settings) Describe() model.Description {
 	var others []string // without noise there are often so many systems that a random switch fails
 	if other, ok := map[Switching]Switching{Concrete: Normal, Normal: Concrete, Categorical: Normal}[s.Switching]; ok {
@@ -235,6 +240,7 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	fault := func(keys []string, hint, format string, args ...any) {
 		faults = append(faults, model.Faultf(keys, hint, format, args...))
 	}
+	// The number of channels is not known before recordings are read: then the division is checked by New.
 	if s.Bodies != oneBody && setup.Image != [3]int{} {
 		fault([]string{"model.bodies", "env.kind"}, "leave it out", "an image is not divided into bodies")
 	} else if _, err := statespace.NewLayout(s.Bodies, setup.Data.NX, setup.Data.NU); err != nil && setup.Data.NX > 0 {

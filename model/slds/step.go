@@ -8,7 +8,7 @@ import (
 
 var _ model.Exporter = (*Forecaster)(nil)
 
-// Warmup is how many observations q(h) reads.
+// Warmup is how many observations q(h) reads: k.
 func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
 
 // Begin infers z_1 = t(h) from the mean of q(h).
@@ -33,7 +33,8 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Di
 	f.leave(dst, &d, s.draws(), mean, variance)
 }
 
-// Advance predicts the next state.
+// Advance predicts the next state from the priors of switch and state. Mean and Variance of dst are those of p(z_t
+// | z_{t−1}, s_t, u_t) at the drawn s_t.
 func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.Disturbance) {
 	t, c := f.Tape, f.m.cfg
 	t.Reset()
@@ -44,13 +45,16 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.D
 	f.leave(dst, &d, s.draws(), d.state.Mean, d.state.Q)
 }
 
-// stand lays out one step from a belief, with the transition of its switch computed.
+// stand lays out one step from a belief, with the transition of its switch computed: block 0 of z is the state of
+// the belief, block 1 is for the next one. A belief without a switch stands at the first step, whose switch has
+// the network g₀.
 func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, noise model.Disturbance) (dynamics,
 	switches,
 ) {
 	t, c, n := f.Tape, f.m.cfg, from.B
 	z := t.New(2*n, c.NZ)
 	copy(z.Value, from.Z)
+	// Without columns: no switch has led to the state.
 	var previous autodiff.Tensor
 	if len(from.Switch) > 0 {
 		previous = t.Constant(from.Switch, n, c.M)

@@ -13,6 +13,8 @@ type concreteSwitch struct {
 	noise     autodiff.Tensor // [samples·steps·block, M]
 }
 
+// newConcreteSwitch lays out the switches of a recurrence. Draws are written into the mixing weights of d. Without
+// a gate the posterior logits are the measurement itself.
 func newConcreteSwitch(d *dynamics, c Config, temps Temperatures, m measurement, noise autodiff.Tensor) concreteSwitch {
 	s := concreteSwitch{cfg: c, temps: temps, meas: m, noise: noise, s: d.weights, logits: m.first}
 	if c.Gate {
@@ -36,6 +38,8 @@ func (c *concreteSwitch) prior(d *dynamics, i int) {
 	c.draw(d, i, d.heads[0].Block(i, d.block), c.temps.Prior, hard)
 }
 
+// draw writes block i of the switches, s = softmax((logits + noise)/λ) or sigmoid, with the first sample of the
+// noise.
 func (c *concreteSwitch) draw(d *dynamics, i int, logits autodiff.Tensor, temperature float32, hard bool) {
 	s, noise := c.s.Block(i, d.block), c.noise.Block(i, d.block)
 	if c.cfg.binary() {
@@ -45,6 +49,8 @@ func (c *concreteSwitch) draw(d *dynamics, i int, logits autodiff.Tensor, temper
 	}
 }
 
+// divergence is Σ KL[Concrete(l_q, λ_posterior) ‖ Concrete(l_trans, λ_prior)], estimated with all samples of the
+// noise.
 func (c *concreteSwitch) divergence(d *dynamics) autodiff.Tensor {
 	if c.cfg.binary() {
 		return d.tape.BinaryConcreteKL(c.logits, d.heads[0], c.noise, c.temps.Posterior, c.temps.Prior)

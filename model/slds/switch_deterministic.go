@@ -13,6 +13,7 @@ type deterministicSwitch struct {
 	s       autodiff.Tensor // the mixing weights
 }
 
+// w = softmax(l_trans), or sigmoid
 func (c deterministicSwitch) step(d *dynamics, i int) {
 	c.weights.Mix(d.tape, c.s.Block(i, d.block), d.heads[0].Block(i, d.block))
 }

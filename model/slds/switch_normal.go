@@ -19,6 +19,7 @@ type normalSwitch struct {
 	noise             autodiff.Tensor // [steps·block, M]
 }
 
+// newNormalSwitch lays out the switches of a recurrence, with the map from switches to mixing weights.
 func newNormalSwitch(d *dynamics, c Config, m measurement, noise autodiff.Tensor) normalSwitch {
 	t, rows := d.tape, d.weights.Rows
 	n := normalSwitch{
@@ -33,6 +34,7 @@ func newNormalSwitch(d *dynamics, c Config, m measurement, noise autodiff.Tensor
 // q(s_t) ∝ N(μ_meas, σ_meas²)·N(μ_trans, σ_q²)
 func (n *normalSwitch) posterior(d *dynamics, i int) {
 	t, b := d.tape, d.block
+	// The variance of the prior is for the divergence, that of inference for the product.
 	t.Variance(n.vp.Block(i, b), d.heads[1].Block(i, b), statespace.SDFloor)
 	t.Variance(n.vq.Block(i, b), d.heads[2].Block(i, b), statespace.SDFloor)
 	t.Fuse(autodiff.Fusion{
@@ -58,6 +60,7 @@ func (n *normalSwitch) weigh(d *dynamics, i int) {
 	n.cfg.Weights.Mix(d.tape, d.weights.Block(i, d.block), n.scores.Block(i, d.block))
 }
 
+// divergence is Σ KL[q(s_t) ‖ N(μ_trans, σ_p²)] in closed form.
 func (n *normalSwitch) divergence(d *dynamics) autodiff.Tensor {
 	return d.tape.GaussianKL(n.mean, n.variance, d.heads[0], n.vp)
 }

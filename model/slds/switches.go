@@ -15,6 +15,8 @@ type switches struct {
 	fixed    deterministicSwitch
 }
 
+// newSwitches lays out the switches of a recurrence in the configured variant. An empty measurement is for
+// recurrences that only draw from the prior.
 func (c Config) newSwitches(d *dynamics, temps Temperatures, m measurement, noise autodiff.Tensor) switches {
 	switch c.Switching {
 	case Normal:
@@ -70,9 +72,9 @@ func (s *switches) draws() autodiff.Tensor {
 	}
 }
 
-// drawSwitchNoise fills the noise of the given number of samples of every row: for a Concrete switch
-// Gumbel or logistic noise, of which the first sample is the forward one, for a Normal switch normals, and none for one
-// that is not random.
+// drawSwitchNoise fills the noise of the given number of samples of every row: for a Concrete switch Gumbel or
+// logistic noise, of which the first sample is the forward one, for a Normal switch normals, and none for one that
+// is not random. The result is [samples·rows, M], sample after sample.
 func (c Config) drawSwitchNoise(t *autodiff.Tape, noise *rng.Stream, samples, rows int) autodiff.Tensor {
 	if c.Switching == Deterministic {
 		return autodiff.Tensor{}

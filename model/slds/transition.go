@@ -20,6 +20,8 @@ type transitionNet struct {
 	offset           bool // u has one more column, of ones, for the transition of z
 }
 
+// newTransitionNet declares the parameters of the dynamics. g reads [z s u m] and g₀ [z u m], with the message m
+// of other bodies, if there are any.
 func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitionNet {
 	inputs := c.NU
 	if c.Offset {
@@ -40,14 +42,16 @@ func newTransitionNet(p *autodiff.Params, c Config, draws *rng.Stream) transitio
 	return n
 }
 
-// switchNet maps features of the past to the parameters of a switch: logits, or mean and two
-// standard deviations (prior and inference) that share the mean.
+// switchNet maps features of the past to the parameters of a switch: logits, or mean and two standard deviations
+// (prior and inference) that share the mean. It has one head or three, count of them.
 type switchNet struct {
 	body  model.Body
 	heads [3]model.Dense
 	count int
 }
 
+// newSwitchNet declares NAME.… for features of so many columns; standard deviations start as the configuration
+// says.
 func newSwitchNet(p *autodiff.Params, name string, in int, c Config, draws *rng.Stream) switchNet {
 	n := switchNet{body: model.NewBody(p, name, in, c.Hidden, c.transitionBlocks(), draws)}
 	names := []string{".logits"}
@@ -84,7 +88,7 @@ func (n switchNet) steps(t *autodiff.Tape, outs [3]autodiff.Tensor, width, block
 	return s
 }
 
-// step computes the switch parameters of block i from the concatenated parts.
+// step computes the switch parameters of block i from the concatenated parts. Parts without columns are left out.
 func (s *switchSteps) step(i int, a, b, c, d autodiff.Tensor) {
 	s.tape.Concat(s.in.Block(i, s.block), a, b, c, d)
 	s.body.Step(i)
@@ -112,8 +116,9 @@ type dynamics struct {
 	interaction statespace.InteractionSteps
 }
 
-// begin lays out the recurrence. When it continues a sequence, previous is the switch before it and
-// step 0 uses g; otherwise previous has no columns and step 0 uses g₀.
+// begin lays out the recurrence over z [(steps+1)·block, nz] under u [steps·block, nu]. When it continues a
+// sequence, previous is the switch before it and step 0 uses g; otherwise previous has no columns and step 0 uses
+// g₀.
 func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, block int) dynamics {
 	rows := z.Rows - block
 	d := dynamics{
@@ -124,6 +129,7 @@ func (n *transitionNet) begin(t *autodiff.Tape, z, u, previous autodiff.Tensor, 
 		d.heads[i] = t.New(rows, n.switches)
 	}
 	rest := d.heads
+	// Step 0 has a network of its own, which writes the first block of the heads; g writes the rest.
 	if previous.Cols == 0 && rows > 0 {
 		var start [3]autodiff.Tensor
 		for i := range n.next.count {
@@ -152,15 +158,18 @@ func (n *transitionNet) inputs(t *autodiff.Tape, u autodiff.Tensor, rows int) au
 	return x
 }
 
+// steps is the number of transitions.
 func (d *dynamics) steps() int { return d.weights.Rows / d.block }
 
-// move computes the distribution of the state after step i from its mixing weights.
+// move computes the distribution of the state after step i, mean and both variances, from its mixing weights, and
+// adds to the mean what other bodies do.
 func (d *dynamics) move(i int) {
 	d.state.Step(i)
 	d.interaction.Step(d.state.Mean.Block(i, d.block), i)
 }
 
-// proposeSwitch computes the transition parameters of the switch of step i; s holds the switches.
+// proposeSwitch computes the transition parameters of the switch of step i into block i of the heads; s holds the
+// switches drawn so far, of which it reads block i−1.
 func (d *dynamics) proposeSwitch(i int, s autodiff.Tensor) {
 	z, u, others := d.z.Block(i, d.block), d.u.Block(i, d.block), d.message.Step(i)
 	switch {

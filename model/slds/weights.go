@@ -23,6 +23,7 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 	z := p.Z.Slice(b.B, p.Z.Rows)
 	w.Gaussian(z, p.dynamics.state.Mean, p.dynamics.state.Q, 1)
 	w.Gaussian(z, p.Mean, p.Variance, -1)
+	// A deterministic switch adds nothing: it is the same in p and q.
 	switch m.cfg.Switching {
 	case Normal:
 		s := p.switches.gaussian
@@ -36,6 +37,7 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 // logRatio is log p(s_t) − log q(s_t) of every draw, [steps·B, 1]: minus the one-draw estimate of the divergence, row
 // by row.
 func (c *concreteSwitch) logRatio(d *dynamics) autodiff.Tensor {
+	// One row at a time: the divergence of a single draw is minus its log ratio.
 	one := *c
 	ratio := d.tape.NewConstant(c.logits.Rows, 1)
 	heads := d.heads[0]

@@ -32,13 +32,15 @@ var (
 // NewBodies returns a model of sequences over one of their bodies, which has as many bodies as the layout.
 func NewBodies(m Bodied, l Layout) *Bodies {
 	b := &Bodies{Bodied: m, layout: l}
+	// Parts of the loss and of the bound add up over bodies; other terms are means over them.
 	for i, t := range m.Terms() {
 		b.adds = append(b.adds, i == 0 || t.Weight != 0 || t.Bound != 0)
 	}
 	return b
 }
 
-// Loss is the sum of the losses of the bodies of a sequence, and so is every term of it.
+// Loss is the sum of the losses of the bodies of a sequence, and so is every term of it; terms that are means over
+// bodies, as those of the use of the systems, stay as they are.
 func (m *Bodies) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	loss := m.Bodied.Loss(t, m.layout.Batch(t, b), noise, step, terms)
 	k := float32(m.layout.Bodies) // a body counts as a sequence in the mean of the model within
@@ -50,7 +52,7 @@ func (m *Bodies) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step ui
 	return t.Scale(loss, k)
 }
 
-// LogWeights adds up those of the bodies of each sequence.
+// LogWeights adds up those of the bodies of each sequence, which are consecutive sequences of the model within.
 func (m *Bodies) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, dst []float64) {
 	k := m.layout.Bodies
 	each := make([]float64, b.B*k)
@@ -81,8 +83,10 @@ type bodyForecaster interface {
 	model.Emitter
 }
 
-// bodiesForecaster answers questions about sequences of several bodies. Rows of the answers of the model within are
-// those of one body after another, so that they are rows of the sequence, too.
+// bodiesForecaster answers questions about sequences of several bodies. Rows of the answers of the model within
+// are those of one body after another, so that they are rows of the sequence, too: an answer [T, B·K, n] is [T, B,
+// K·n] in the same memory, and only its dimensions are set anew. Channels alone may need another order
+// (Layout.Restore).
 type bodiesForecaster struct {
 	one  bodyForecaster
 	m    *Bodies
@@ -100,7 +104,7 @@ func (f *bodiesForecaster) Dims() model.Dims {
 	return model.Dims{NX: l.NX, NU: l.NU, NZ: l.Bodies * d.NZ, M: l.Bodies * d.M, Bodies: l.Bodies, Ages: d.Ages}
 }
 
-// bodies has a sequence for each body.
+// bodies has a sequence for each body. What it copies is on the tape and valid until the next question.
 func (f *bodiesForecaster) bodies(b model.Batch) model.Batch {
 	f.tape.Reset()
 	return f.m.layout.Batch(f.tape, b)
@@ -161,6 +165,8 @@ func (f *bodiesForecaster) Systems() model.Systems {
 	one, d, l := f.one.Systems(), f.Dims(), &f.m.layout
 	s := model.NewSystems(d.M, d.NZ, d.NU)
 	for system := range d.M {
+		// System k·M+j of the sequence is system j of body k: a block on the diagonal, with the controls of that
+		// body.
 		k, j := system/one.M, system%one.M
 		_, controls := l.of(k)
 		for i := range one.NZ {

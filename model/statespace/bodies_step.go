@@ -26,14 +26,14 @@ func (f *bodiesForecaster) Advance(dst, from *model.Belief, u []float32, noise m
 	f.together(dst)
 }
 
-// apart is a belief with a row for each body.
+// apart is a belief with a row for each body, in the same memory: rows [B, K·n] are [B·K, n].
 func (f *bodiesForecaster) apart(b *model.Belief) model.Belief {
 	k, y := f.m.layout.Bodies, *b
 	y.B, y.NZ, y.M = b.B*k, b.NZ/k, b.M/k
 	return y
 }
 
-// together turns the rows of bodies into one.
+// together turns the rows of bodies into one, the inverse of apart.
 func (f *bodiesForecaster) together(b *model.Belief) {
 	k := f.m.layout.Bodies
 	b.B, b.NZ, b.M = b.B/k, b.NZ*k, b.M*k
@@ -48,8 +48,9 @@ func (f *bodiesForecaster) Graphs(horizon int) []model.Graph {
 	return list
 }
 
-// places finds the columns of a value of a graph by its name: pairs of an observation and a control, one step after
-// another; observations; controls; marks that all bodies have in common; or blocks of the state, body after body.
+// places finds the columns of a value of a graph by its name: pairs of an observation and a control, one step
+// after another; observations; controls; marks of observations, of which those of a body are multiplied; marks
+// that all bodies have in common; or blocks of the state, body after body.
 func (l *Layout) places(v model.Value) model.Places {
 	p := model.Places{Columns: make([][]int, l.Bodies)}
 	for k := range p.Columns {

@@ -3,7 +3,7 @@ package statespace
 import "github.com/switchyard-ml/switchyard/model"
 
 // Check returns what does not fit together in settings of the parts of this package: model.initial_observations,
-// model.emission and model.emission_sd.
+// model.emission and model.emission_sd. A family without one of these keys passes the value that it stands for.
 func Check(setup model.Setup, initialObservations int, emission Density, sd SD) []model.Fault {
 	var faults []model.Fault
 	fault := func(keys []string, hint, format string, args ...any) {

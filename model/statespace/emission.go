@@ -24,7 +24,10 @@ const (
 	ConstantSD SD = "constant"
 )
 
-// Emission is the observation model p(x_t | z_t), the decoder.
+// Emission is the observation model p(x_t | z_t), the decoder, of rows z [n, nz]:
+//
+//	N(x; μ(z), diag σ²),  σ = softplus(s(z)) + SDFloor, or softplus(s) + SDFloor with one s per dimension
+//	Bernoulli(x; sigmoid(l(z)))
 type Emission struct {
 	body     model.Body
 	mean, sd model.Dense      // mean is the logits of a Bernoulli emission
@@ -42,7 +45,7 @@ type EmissionConfig struct {
 	Skip           bool // whether the mean has a linear map of z in it, beside the network
 }
 
-// NewEmission declares the parameters of a decoder.
+// NewEmission declares the parameters decoder.… of a decoder. Equal draws give equal parameters.
 func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emission {
 	n := Emission{
 		body:   model.NewBody(p, "decoder", c.NZ, c.Hidden, c.Blocks, draws),
@@ -60,8 +63,8 @@ func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emissi
 	return n
 }
 
-// decode returns mean and standard deviation of p(x | z) for every row of z; for a Bernoulli emission
-// the logits and nothing.
+// decode returns mean and standard deviation of p(x | z) for every row of z, [n, nx] both; for a Bernoulli
+// emission the logits and nothing.
 func (n Emission) decode(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodiff.Tensor) {
 	features := n.body.Apply(t, z)
 	mean = n.skip.add(t, n.mean.Apply(t, features), z)
@@ -74,7 +77,8 @@ func (n Emission) decode(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodiff
 	return mean, t.Softplus(n.sd.Apply(t, features), SDFloor)
 }
 
-// NegativeLogLikelihood returns the scalar −Σ log p(x_t | z_t) over a batch; missing values do not count.
+// NegativeLogLikelihood returns the scalar −Σ log p(x_t | z_t) over a batch, in nats; missing values do not count.
+// z is [T·B, nz], time-major like the batch.
 func (n Emission) NegativeLogLikelihood(t *autodiff.Tape, b model.Batch, z autodiff.Tensor) autodiff.Tensor {
 	x := t.Constant(b.Observations, b.T*b.B, b.NX)
 	var seen autodiff.Tensor
@@ -98,7 +102,8 @@ func (n Emission) Predict(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodif
 	return mean, sd
 }
 
-// Emit writes what Predict returns for rows of z; the deviations of a Bernoulli emission are zeros.
+// Emit writes what Predict returns for rows of z, [n, nz], into mean and sd, [n, nx]; the deviations of a
+// Bernoulli emission are zeros. It resets the tape.
 func (n Emission) Emit(t *autodiff.Tape, mean, sd, z []float32) {
 	t.Reset()
 	nz := n.width()

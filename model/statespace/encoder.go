@@ -6,7 +6,11 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Encoder is the inverse measurement q_meas(z_t | x_t) = N(μ, σ²), with the features of its trunk for other networks.
+// Encoder is the inverse measurement
+//
+//	q_meas(z_t | x_t) = N(μ(x_t), diag σ(x_t)²),  σ = softplus(s(x_t)) + SDFloor
+//
+// and the features of its trunk for other networks.
 type Encoder struct {
 	trunk    model.Body
 	mean, sd model.Dense
@@ -20,7 +24,7 @@ type EncoderConfig struct {
 	Skip          bool // whether the mean has a linear map of x_t in it, beside the network
 }
 
-// NewEncoder declares the parameters of an encoder.
+// NewEncoder declares the parameters encoder.… of an encoder.
 func NewEncoder(p *autodiff.Params, c EncoderConfig, draws *rng.Stream) Encoder {
 	return Encoder{
 		trunk: model.NewBody(p, "encoder", c.NX, c.Width, c.Blocks, draws),
@@ -37,7 +41,8 @@ type Measurement struct {
 	Seen           autodiff.Tensor // [T·B,1], 0 where x_t misses a value; no columns if none does
 }
 
-// Measure encodes every observation of the batch. One that misses a value is no measurement, unless all do.
+// Measure encodes every observation of the batch at once, before a recurrence over its steps begins. One that
+// misses a value is no measurement, unless all do.
 func (e Encoder) Measure(t *autodiff.Tape, b model.Batch) Measurement {
 	x, seen := Readings(t, b)
 	features := e.trunk.Apply(t, x)

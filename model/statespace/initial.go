@@ -40,7 +40,7 @@ type InitialConfig struct {
 	Skip bool
 }
 
-// NewInitial declares the parameters of an Initial.
+// NewInitial declares the parameters of an Initial: initial.… for q(h) and start.… for t.
 func NewInitial(p *autodiff.Params, c InitialConfig, draws *rng.Stream) Initial {
 	n := Initial{cfg: c}
 	if c.Net == LSTM {
@@ -68,6 +68,7 @@ func (n Initial) Infer(t *autodiff.Tape, z1 autodiff.Tensor, b model.Batch, nois
 		mean = n.skip.add(t, mean, n.pairs(t, b))
 	}
 	mean = Repeat(t, mean, b.B, paths)
+	// Networks run once for each sequence; only the draw differs between its paths.
 	variance = t.New(b.B, n.cfg.NZ)
 	h := t.New(noise.Rows, n.cfg.NZ)
 	t.Variance(variance, n.sd.Apply(t, features), SDFloor)
@@ -109,7 +110,8 @@ func (n Initial) Start(t *autodiff.Tape, z1, h autodiff.Tensor) {
 	n.out.Steps(t, z1, hidden, h.Rows).Step(0)
 }
 
-// features reads the first k pairs (x_t, u_t).
+// features reads the first k pairs (x_t, u_t): [B, hidden]. With an LSTM the body reads all pairs as rows of their
+// own, time-major, and the output of the layer at the first step has seen them all.
 func (n Initial) features(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 	pair, k := n.cfg.NX+n.cfg.NU, n.cfg.Observations
 	if n.cfg.Net != LSTM {

@@ -46,6 +46,7 @@ func NewLayout(text string, nx, nu int) (Layout, error) {
 		if colon {
 			listed++
 		}
+		// Body 1 sets the numbers that all others must have.
 		if k > 0 && len(x) != l.each.nx || colon && k > 0 && len(u) != l.each.nu {
 			return l, fmt.Errorf("%w: body %d has %d channels and %d controls, body 1 has %d and %d: networks that all "+
 				"bodies share need as many of each", ErrBodies, k+1, len(x), len(u), l.each.nx, l.each.nu)
@@ -75,6 +76,7 @@ func places(list string, most int) ([]int, error) {
 	return all, nil
 }
 
+// evenLayout divides channels by their order into equal parts.
 func evenLayout(count, nx, nu int) (Layout, error) {
 	l := Layout{Bodies: count, NX: nx, NU: nu}
 	if count < 1 || nx%count != 0 {
@@ -100,6 +102,7 @@ func (l *Layout) divideControls() {
 
 // checkChannels finds channels that belong to no body or to several.
 func (l *Layout) checkChannels() error {
+	// Sorted, the channels have to be 0, 1, 2, …: the first that is not its index is missing or there twice.
 	sorted := slices.Sorted(slices.Values(l.channels))
 	for i, c := range sorted {
 		if c != i {
@@ -110,6 +113,7 @@ func (l *Layout) checkChannels() error {
 	if len(sorted) != l.NX {
 		return fmt.Errorf("%w: channel %d of %d belongs to no body", ErrBodies, len(sorted)+1, l.NX)
 	}
+	// Channels in their order need not be gathered.
 	if slices.Equal(l.channels, sorted) {
 		l.channels = nil
 	}
@@ -119,7 +123,8 @@ func (l *Layout) checkChannels() error {
 // Each are the channels and controls of each body.
 func (l *Layout) Each() (nx, nu int) { return l.each.nx, l.each.nu }
 
-// Batch has a sequence for each body. What lies as it should is not copied.
+// Batch has a sequence for each body: [T, B, n] becomes [T, B·K, n/K], with the bodies of a sequence beside each
+// other. What lies as it should is not copied; what is copied is on the tape.
 func (l *Layout) Batch(t *autodiff.Tape, b model.Batch) model.Batch {
 	return model.Batch{
 		T: b.T, B: b.B * l.Bodies, NX: l.each.nx, NU: l.each.nu,
@@ -133,7 +138,8 @@ func (l *Layout) Controls(t *autodiff.Tape, u []float32) []float32 {
 	return gathered(t, u, l.controls, l.NU)
 }
 
-// gathered has the columns from of each row of x, which has so many; nil columns: x.
+// gathered has the columns from of each row of x, which has so many; nil columns: x itself. A column may be there
+// more than once, as a control that all bodies have.
 func gathered(t *autodiff.Tape, x []float32, from []int, width int) []float32 {
 	if from == nil || len(x) == 0 {
 		return x
@@ -147,7 +153,8 @@ func gathered(t *autodiff.Tape, x []float32, from []int, width int) []float32 {
 	return y.Value
 }
 
-// Restore puts rows of channels, body after body, into the order of the channels, in place.
+// Restore puts rows of channels, body after body, into the order of the channels, in place: the inverse of what
+// Batch does to observations.
 func (l *Layout) Restore(rows ...[]float32) {
 	if l.channels == nil {
 		return

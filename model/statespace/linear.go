@@ -35,6 +35,7 @@ func (n Initial) SetLinear(w, b, sd, scale, shift []float64) {
 	put(s, w)
 	constant(n.out, shift)
 	nz, width := n.cfg.NZ, n.cfg.Hidden
+	// Units 2i and 2i+1 of the hidden layer are relu(h_i) and relu(−h_i); the others keep their weights.
 	hidden, out := n.hidden.W.Values(), n.out.W.Values()
 	for i := range nz {
 		for k, sign := range [2]float32{1, -1} {
@@ -49,7 +50,8 @@ func (n Initial) SetLinear(w, b, sd, scale, shift []float64) {
 	}
 }
 
-// Set makes softplus(v) plus the floor the given variances, [M, nz], as far as they exceed it.
+// Set makes softplus(v) plus the floor the given variances, [M, nz], as far as they exceed it; what does not
+// becomes little more than the floor.
 func (v Variances) Set(variances []float64) {
 	put(v.base.Values(), softplusInverses(variances, float64(v.floor)))
 }
@@ -64,6 +66,8 @@ func constant(d model.Dense, b []float64) {
 func deviations(d model.Dense, sd []float64) { constant(d, softplusInverses(sd, SDFloor)) }
 
 // softplusInverses are ln(eʸ − 1) of y − floor; what does not exceed the floor becomes a small number above it.
+// ln(eʸ − 1) is y + ln(1 − e⁻ʸ), which does not overflow, and ln y + y/2 for a small y, where the difference would
+// cancel.
 func softplusInverses(y []float64, floor float64) []float64 {
 	const smallest = 1e-6
 	x := make([]float64, len(y))
@@ -76,6 +80,7 @@ func softplusInverses(y []float64, floor float64) []float64 {
 	return x
 }
 
+// put rounds src to float32 in place of the first values of dst.
 func put(dst []float32, src []float64) {
 	for i, v := range src {
 		dst[i] = float32(v)

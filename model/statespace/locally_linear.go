@@ -24,7 +24,8 @@ func NewMatrices(p *autodiff.Params, name string, systems, nz, nu int, residual 
 	return n
 }
 
-// Steps puts y = z + Σᵢ wᵢ(z·Aᵢ + u·Bᵢ) on the tape of a recurrence with blocks of the given rows.
+// Steps puts y = z + Σᵢ wᵢ(z·Aᵢ + u·Bᵢ) on the tape of a recurrence with blocks of the given rows; without
+// residual the z before the sum is left out. All steps are in y and z [n, nz], weights [n, M] and u [n, nu].
 func (n Matrices) Steps(t *autodiff.Tape, y, weights, z, u autodiff.Tensor, block int) autodiff.Mixture {
 	return t.Mixture(autodiff.MixtureArgs{
 		Y: y, Weights: weights, Z: z, U: u, A: n.A, B: n.B, Residual: n.residual,
@@ -46,7 +47,8 @@ func NewVariances(p *autodiff.Params, name string, systems, nz int, floor float3
 	return v
 }
 
-// Steps puts y = Σᵢ wᵢ·softplus(vᵢ) + floor on the tape of a recurrence.
+// Steps puts y = Σᵢ wᵢ·softplus(vᵢ) + floor on the tape of a recurrence; y is [n, nz], weights [n, M]. The
+// softplus is taken once for all steps.
 func (v Variances) Steps(t *autodiff.Tape, y, weights autodiff.Tensor, block int) autodiff.VarianceMixture {
 	return t.VarianceMixture(y, weights, t.Softplus(t.Param(v.base), 0), v.floor, block)
 }
@@ -69,7 +71,7 @@ type LocallyLinear struct {
 	Q, QInference Variances
 }
 
-// NewLocallyLinear declares the parameters of the transition.
+// NewLocallyLinear declares the parameters of the transition: transition.A, .B, .Q and .Q_inference.
 func NewLocallyLinear(p *autodiff.Params, systems, nz, nu int, residual bool, floor float32,
 	draws *rng.Stream,
 ) LocallyLinear {
@@ -100,7 +102,7 @@ func (n LocallyLinear) Steps(t *autodiff.Tape, weights, z, u autodiff.Tensor, bl
 	return s
 }
 
-// Step computes mean and variances of step i from its mixing weights.
+// Step computes mean and variances of step i from its mixing weights, which must have been written before.
 func (s *Transition) Step(i int) {
 	s.mixMean.Step(i)
 	s.mixQ.Step(i)

@@ -15,6 +15,7 @@ type Message struct {
 	layer pairLayer
 }
 
+// messageName begins the names of the parameters; MessageGraph finds them by it.
 const messageName = "switch.message"
 
 // NewMessage declares the parameters of a message between so many bodies with nz latent dimensions each.
@@ -44,7 +45,8 @@ func (m Message) Steps(t *autodiff.Tape, z autodiff.Tensor, block int) MessageSt
 // MessageSteps is a message on the tape of a recurrence.
 type MessageSteps struct{ layer pairSteps }
 
-// Step returns the message to every row of block i of the state.
+// Step returns the message to every row of block i of the state, [block, Width()]; without bodies, rows without
+// columns.
 func (s *MessageSteps) Step(i int) autodiff.Tensor {
 	l := &s.layer
 	if l.bodies == 0 {

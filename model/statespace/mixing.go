@@ -15,7 +15,8 @@ const (
 	Sigmoid Weights = "sigmoid"
 )
 
-// Mix writes the mixing weights w of scores, row by row.
+// Mix writes the mixing weights w of scores, row by row; both are [n, M] and may not be the same tensor on a tape
+// that records.
 func (k Weights) Mix(t *autodiff.Tape, w, scores autodiff.Tensor) {
 	if k == Sigmoid {
 		t.Sigmoid(w, scores)

@@ -14,8 +14,9 @@ type Posterior struct {
 	Mean, Variance autodiff.Tensor // [(T−1)·rows, nz]
 }
 
-// Start draws z_T from q(z_T) for the rows of z, which are those of the posterior in a time step. After a single step
-// z_T is what was drawn.
+// Start draws z_T from q(z_T) for the rows of z, which are those of the posterior in a time step, with noise eps
+// of the same shape. Given z_{T−1} it is a draw of its own, independent of that in Z. After a single step z_T is
+// what was drawn.
 func (p Posterior) Start(t *autodiff.Tape, z, eps autodiff.Tensor) {
 	last := p.Mean.Rows/z.Rows - 1
 	if last < 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// groupRows bounds the rows of one pass, so that memory stays bounded; a constant, so that the
-// random numbers of a query do not depend on anything else.
+// groupRows bounds the rows of one pass, so that memory stays bounded; a constant, so that the random numbers of a
+// query do not depend on anything else.
 const groupRows = 1 << 14
 
 // Prefixes hands out the sequences of a batch in groups. It reuses its memory and serves one goroutine.
@@ -33,6 +33,7 @@ func (g Group) Rows() int { return g.N * g.Paths }
 // given number of rows; if those of one sequence, or of all its bodies, are too many, its paths are in several groups.
 func (p *Prefixes) Each(t *autodiff.Tape, b model.Batch, paths, rows int, do func(g Group)) {
 	bodies := max(1, p.Bodies)
+	// size is the number of sequences of a group, most the number of paths that one of them may have in a group.
 	size, most := whole(groupRows/max(b.T, rows*paths), bodies), max(1, groupRows/max(1, rows*bodies))
 	for first := 0; first < b.B; first += size {
 		g := Group{First: first, N: min(size, b.B-first)}
@@ -49,6 +50,7 @@ func (p *Prefixes) Each(t *autodiff.Tape, b model.Batch, paths, rows int, do fun
 // whole is the largest multiple of n up to size, or n.
 func whole(size, n int) int { return max(1, size/n) * n }
 
+// fill copies the sequences of a group out of a batch. The batch of a group is valid until the next group.
 func (p *Prefixes) fill(b model.Batch, g Group) {
 	p.batch.Resize(b.T, g.N, b.NX, b.NU)
 	p.seen = p.seen[:0]
@@ -68,8 +70,9 @@ func (p *Prefixes) fill(b model.Batch, g Group) {
 // Answer writes a forecast: it calls do for the groups of a query, whose paths need so many rows each, and averages
 // what do collects. The groups draw from the noise one after another.
 //
-// Every path has a pass of inference of its own over the prefix, where inference draws: paths that had one in common
-// would all hang on its draws, and their mean would not tend to that of the prediction.
+// Every path has a pass of inference of its own over the prefix, where inference draws: paths that had one in
+// common would all hang on its draws, and their mean would not tend to that of the prediction. The forecast must
+// be the only user of t; every group begins with a Reset of it.
 func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, rows int,
 	do func(g Group, noise *rng.Stream),
 ) {
@@ -124,6 +127,7 @@ func Collect(dst *model.Forecast, q model.Query, g Group, p Paths, noise *rng.St
 	}
 	for h := range q.Horizon {
 		for path := range g.Paths {
+			// The rows of step h are path after path, n of each.
 			x := p.Mean.Block(h*g.Paths+path, n)
 			addTo(dst.Mean[(h*q.Prefix.B+g.First)*nx:], expected.Block(h*g.Paths+path, n).Value)
 			if m > 0 {
@@ -161,6 +165,7 @@ func (p Paths) draw(out []float32, row int, noise *rng.Stream) {
 	}
 }
 
+// addTo adds x to the first values of dst.
 func addTo(dst, x []float32) {
 	for i, v := range x {
 		dst[i] += v

@@ -13,13 +13,15 @@ type Drawn struct {
 	Mean, SD autodiff.Tensor // of p(x | z), [T·n, nx]; SD has no columns if observations are binary
 }
 
-// Sample fills a sampling with groups of sequences that draw makes, each on a fresh tape. u are the controls from the
-// second time step on, [(T−1)·n, nu].
+// Sample fills a sampling with groups of sequences that draw makes, each on a fresh tape. u are the controls from
+// the second time step on, [(T−1)·n, nu]. The order of the noise is that of the groups: what draw takes, then the
+// noise of the observations step by step.
 func Sample(t *autodiff.Tape, dst *model.Sampling, q model.SampleQuery, d model.Dims,
 	draw func(u autodiff.Tensor, n int, noise *rng.Stream) Drawn,
 ) {
 	dst.Resize(q.T, q.B, d.NX, d.NZ, d.M)
 	clear(dst.Switches)
+	// Groups keep the bodies of a sequence together.
 	noise, size := q.Noise, whole(groupRows/q.T, d.Switches())
 	for first := 0; first < q.B; first += size {
 		n := min(size, q.B-first)

@@ -6,8 +6,9 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Core is a model of latent states and mixing weights, as a Shell asks it. Each call gets a fresh tape that does not
-// record; a group of sequences is on it.
+// Core is a model of latent states and mixing weights, as a Shell asks it. Each call gets a fresh tape that does
+// not record; a group of sequences is on it. Tensors of the answers live on the tape. A Core is only read, so
+// several Shells may ask it at a time.
 type Core interface {
 	Params() *autodiff.Params
 	Sizes() model.Dims
@@ -50,7 +51,8 @@ func NewShell(core Core) *Shell {
 // Dims are the sizes of the model.
 func (s *Shell) Dims() model.Dims { return s.core.Sizes() }
 
-// Filter infers q(z_t) and the weights of every time step of the prefix.
+// Filter infers q(z_t) and the weights of every time step of the prefix, along one path of draws. Groups draw from
+// the noise one after another.
 func (s *Shell) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
 	d := s.core.Sizes()
 	dst.Resize(prefix.T, prefix.B, d.NZ, d.M)
@@ -88,5 +90,5 @@ func (s *Shell) Sample(dst *model.Sampling, q model.SampleQuery) {
 // Systems are the base systems.
 func (s *Shell) Systems() model.Systems { return s.core.Systems() }
 
-// Emit decodes rows of z.
+// Emit decodes rows of z; it resets the tape.
 func (s *Shell) Emit(mean, sd, z []float32) { s.core.Decoder().Emit(s.Tape, mean, sd, z) }

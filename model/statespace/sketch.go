@@ -16,7 +16,8 @@ type Sketch struct {
 	Emission      EmissionConfig
 }
 
-// Measure is Encoder.Measure.
+// Measure is Encoder.Measure: x is [n, nx] and the results [n, nz], [n, nz] and [n, width]. Features of rows that
+// are not seen are zeros; an empty seen leaves them.
 func (s Sketch) Measure(b *model.Builder, x, seen string) (mean, variance, features string) {
 	features = b.Body(x, "encoder")
 	mean = skipGraph(b, b.Dense(features, "encoder.mean"), x, "encoder.skip")
@@ -57,7 +58,8 @@ func (s Sketch) Begin() model.Graph {
 	return b.Graph()
 }
 
-// Move is the locally linear transition: its mean, and the variances of the model and of inference.
+// Move is the locally linear transition: its mean, and the variances of the model and of inference, [n, nz] each.
+// An empty u is no controls.
 func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference string) {
 	mean = b.Mixture(z, weights, "transition.A", s.M, 0, s.NZ)
 	if s.Residual {

@@ -9,6 +9,7 @@ import (
 // weight it is none.
 type skip struct{ w *autodiff.Weight }
 
+// newSkip declares the parameter name, [in, out], drawn from U(±1/√in), if it is wanted.
 func newSkip(p *autodiff.Params, wanted bool, name string, in, out int, draws *rng.Stream) skip {
 	if !wanted {
 		return skip{}

@@ -22,6 +22,8 @@ func Smooth(dst *model.Smoothing, f interface {
 	for path := range model.SmoothingPaths {
 		f.Filter(&answer, b, rng.New(0, rng.Evaluation).At(0, uint32(path), 0))
 		for i, m := range answer.Mean {
+			// Var z = E[Var(z | path)] + Var(E[z | path]): the mean of sd² + mean² over the paths, less the square
+			// of the mean.
 			v, sd := float64(m), float64(answer.SD[i])
 			mean[i] += v / model.SmoothingPaths
 			square[i] += (v*v + sd*sd) / model.SmoothingPaths

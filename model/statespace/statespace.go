@@ -13,6 +13,19 @@
 // decoder is drawn from along the first. The rows of a group are time-major: within a time step row j·N+i is path j of
 // sequence i of the group.
 //
+// # Recurrences
+//
+// A part that is applied once at each time step has two forms: the declared parameters, and its Steps, which are that
+// part on the tape of one recurrence. Steps are laid out for all time steps at once; Step(i) then computes block i. z
+// has a block for each time step, all other tensors one for each transition, so that step i leads from block i of z to
+// block i+1. Blocks have n rows: those of the sequences, or of several paths of each.
+//
+// # Noise
+//
+// A family draws all noise of a pass from one stream, in an order that its comments state and in whole tensors. What is
+// drawn then depends on the shapes alone, not on values. Rollouts go on with the same stream behind the noise of
+// inference, group after group.
+//
 // The package does not know what the mixing weights come from, nor how a model infers its state.
 package statespace
 
@@ -21,7 +34,7 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// SDFloor keeps standard deviations of networks off zero: √1e−5.
+// SDFloor keeps standard deviations of networks off zero: √1e−5. It is added to every softplus of a head.
 const SDFloor = 3.1622776601683795e-3
 
 // Normals returns a constant of standard normal draws.

@@ -11,6 +11,7 @@ import (
 func (n Matrices) Systems(systems, nz, nu int) model.Systems {
 	s := model.NewSystems(systems, nz, nu)
 	a := n.A.Values()
+	// The transition may have more inputs than controls: a row of B is one of them.
 	inputs := 0
 	if n.B != nil {
 		inputs = n.B.Rows / systems
@@ -45,4 +46,5 @@ func (v Variances) Diagonals(dst []float64, nz int) {
 	}
 }
 
+// softplus is log(1 + eˣ), without overflow.
 func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

@@ -19,7 +19,9 @@ func (w LogWeights) Add(rows autodiff.Tensor, sign float64) {
 	}
 }
 
-// Gaussian adds log N(x; mean, variance)·sign.
+// Gaussian adds log N(x; mean, variance)·sign for rows x, mean and variance [steps·B, n]:
+//
+//	−½·Σ ((x − mean)²/variance + log variance + log 2π)
 func (w LogWeights) Gaussian(x, mean, variance autodiff.Tensor, sign float64) {
 	t := w.Tape
 	w.normal(t.Add(t.Div(t.Square(t.Sub(x, mean)), variance), t.Log(variance)), sign)

@@ -8,7 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
-// Candidate is a model that is tried.
+// Candidate is a model that is tried. It is a list of settings beside those that all have in common; the order of
+// a list of candidates is that of the trials.
 type Candidate struct {
 	Family   string   `json:"family"`
 	Settings []string `json:"settings"` // beside those of all candidates
@@ -20,7 +21,8 @@ type Candidate struct {
 	tested bool    // the test compares with it: it is tried whatever the budget is
 }
 
-// Name says in a few words what a candidate is.
+// Name says in a few words what a candidate is: its family, of the simple ones the rule or the order, and past
+// controls and transform if there are any.
 func (c *Candidate) Name() string {
 	value := func(key string) string { v, _ := valueOf(c.Settings, key); return v }
 	text := c.Family
@@ -45,13 +47,14 @@ func (c *Candidate) Name() string {
 	return text
 }
 
-// drift reports whether a candidate says that each step changes as much as the mean one.
+// drift reports whether a candidate says that each step changes as much as the mean one: a constant is learned of
+// the differences.
 func (c *Candidate) drift() bool {
 	order, ok := valueOf(c.Settings, "model.order")
 	return ok && order == "0" && c.Simple
 }
 
-// candidateOf is the candidate with such settings.
+// candidateOf is the candidate with such settings. Costs and reasons are not known from settings: they are zero.
 func candidateOf(settings []string) Candidate {
 	family, _ := valueOf(settings, "model.kind")
 	c := Candidate{Family: family, Settings: settings}
@@ -60,7 +63,9 @@ func candidateOf(settings []string) Candidate {
 	return c
 }
 
-// candidates lists what could be tried, the most useful for its cost first.
+// candidates lists what could be tried, the most useful for its cost first: simple rules, autoregressions,
+// regimes, networks. Of images only networks are tried. Families that were asked for leave out all others but the
+// simple candidates, without which nothing could be compared. Errors are those of preparing a network.
 func (p *Plan) candidates(d *data) ([]Candidate, error) {
 	var all []Candidate
 	if !p.facts.images {
@@ -76,13 +81,15 @@ func (p *Plan) candidates(d *data) ([]Candidate, error) {
 	if p.Request.Families == nil {
 		return all, nil
 	}
+	// Simple candidates stay, whatever was asked for.
 	kept := slices.DeleteFunc(all, func(c Candidate) bool {
 		return !c.Simple && !slices.Contains(p.Request.Families, c.Family)
 	})
 	return kept, nil
 }
 
-// rules are the last value, the last season and the drift. They see what was observed, without transforms.
+// rules are the last value, the last season and the drift. They see what was observed, without transforms. The
+// drift is left out where a transform was asked for, as it is a transform of its own.
 func (p *Plan) rules() []Candidate {
 	list := []Candidate{{Family: "naive", Settings: []string{"model.kind=naive", "model.season=1"}, Simple: true}}
 	if s := p.facts.season; s > 1 {
@@ -90,6 +97,7 @@ func (p *Plan) rules() []Candidate {
 			Family: "naive", Settings: []string{"model.kind=naive", fmt.Sprintf("model.season=%d", s)}, Simple: true,
 		})
 	}
+	// They cost next to nothing, and the test compares with them.
 	for i := range list {
 		list[i].Seconds, list[i].tested = trialSeconds, true
 	}
@@ -104,8 +112,9 @@ func (p *Plan) rules() []Candidate {
 // mostOrder is the largest order that model.order takes.
 const mostOrder = 64
 
-// orders are those of autoregressions that so many training steps can pay for, an unknown for four steps: first that of
-// least squares, that of least AIC, which the test compares with whatever it costs, and one that spans a season.
+// orders are those of autoregressions that so many training steps can pay for, an unknown for four steps: first
+// that of least squares, that of least AIC, which the test compares with whatever it costs, and one that spans a
+// season. A row may have at most 256 unknowns, and the lags have to fit into a recording.
 func (p *Plan) orders() []int {
 	f := p.facts
 	orders := append([]int{1}, f.orders...)
@@ -123,8 +132,9 @@ func (p *Plan) orders() []int {
 	return list
 }
 
-// autoregressions are models with one regime: least squares for one lag, and an autoregression for more. Controls of as
-// many steps count as observations of lags do, and at the order of least AIC also the present ones alone.
+// autoregressions are models with one regime: least squares for one lag, and an autoregression for more. Controls
+// of as many steps count as observations of lags do, and at the order of least AIC also the present ones alone.
+// Those that the test compares with come first: they are tried whatever the budget is.
 func (p *Plan) autoregressions() []Candidate {
 	var list, others []Candidate
 	for _, order := range p.orders() {
@@ -144,7 +154,8 @@ func (p *Plan) autoregressions() []Candidate {
 	return list
 }
 
-// past is how many past controls count beside the present ones in a model of so many lags.
+// past is how many past controls count beside the present ones in a model of so many lags: as many steps of
+// controls as of observations.
 func (p *Plan) past(order int) int {
 	if p.facts.du == 0 {
 		return 0
@@ -152,7 +163,7 @@ func (p *Plan) past(order int) int {
 	return max(order-1, 0)
 }
 
-// lags are the settings of the lags of a model.
+// lags are the settings of the lags of a model; past is left out where it is 0, the default.
 func lags(order, past int) []string {
 	list := []string{fmt.Sprintf("model.order=%d", order)}
 	if past > 0 {
@@ -161,7 +172,8 @@ func lags(order, past int) []string {
 	return list
 }
 
-// autoregression is a model with one regime.
+// autoregression is a model with one regime, by as few sweeps of one chain as it needs: EM of one regime is least
+// squares, unless values are missing.
 func (p *Plan) autoregression(order, past int) Candidate {
 	c := Candidate{Family: "arhmm", Simple: true, Settings: []string{"model.kind=arhmm", "model.switches=1"}}
 	c.Settings = append(c.Settings, lags(order, past)...)
@@ -178,7 +190,9 @@ func (p *Plan) autoregression(order, past int) Candidate {
 // mostSwitches is the largest number of regimes that is tried.
 const mostSwitches = 6
 
-// regimes are autoregressive hidden Markov models whose unknowns the training part pays for.
+// regimes are autoregressive hidden Markov models whose unknowns the training part pays for, with eight steps for
+// each unknown of a mean, the cheapest first. Chains and sweeps are the same for all, so that they differ in size
+// alone.
 func (p *Plan) regimes() []Candidate {
 	const chains, sweeps = 5, 100
 	var list []Candidate
@@ -205,7 +219,7 @@ func (p *Plan) regimes() []Candidate {
 	return list
 }
 
-// transformed is a candidate that learns a transform of the observations.
+// transformed is a candidate that learns a transform of the observations; c itself if it is empty.
 func (c Candidate) transformed(transform string) Candidate {
 	if transform != "" {
 		c.Settings = append(c.Settings, "env.transform="+transform)
@@ -213,8 +227,9 @@ func (c Candidate) transformed(transform string) Candidate {
 	return c
 }
 
-// networks are the families that are trained by gradient, with sizes that the values pay for. They learn the transform
-// that data info suggests, or none.
+// networks are the families that are trained by gradient, with sizes that the values pay for. They learn the
+// transform that data info suggests, or none. Where the evidence of regimes is settled, and nothing is
+// transformed, the discrete switch has the sizes of the evidence. How many updates each gets is decided by pay.
 func (p *Plan) networks(d *data) ([]Candidate, error) {
 	families := []string{"slds", "lstm"}
 	for _, f := range p.Request.Families {
@@ -225,6 +240,7 @@ func (p *Plan) networks(d *data) ([]Candidate, error) {
 	if p.Request.Families != nil { // nothing is prepared that is not tried
 		families = slices.DeleteFunc(families, func(f string) bool { return !slices.Contains(p.Request.Families, f) })
 	}
+	// The first transform is none, unless one was asked for: networks take the second, if there is one.
 	transform := ""
 	if n := len(p.facts.transforms); n > 0 {
 		transform = p.facts.transforms[min(1, n-1)]
@@ -254,7 +270,7 @@ func (p *Plan) networks(d *data) ([]Candidate, error) {
 	return list, nil
 }
 
-// config is the configuration of a candidate.
+// config is the configuration of a candidate: the preset for files, the settings of all candidates, and its own.
 func (p *Plan) config(c Candidate) (config.Config, error) {
 	r, err := p.Request.Kinds.Resolve(config.Sources{
 		Preset: "files", Arguments: slices.Concat(p.common, c.Settings),

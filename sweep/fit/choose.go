@@ -15,6 +15,10 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
+// The choice among candidates that were tried. It goes in steps: level makes scores comparable, best takes the
+// least error on the validation part, simplest prefers a candidate of fewer unknowns that is level with it, and
+// the test part may refute the choice in favour of a simple rule. Only the last step looks at the test part.
+
 // margin is how far the choice may be behind a simple rule on the test part before the rule takes its place, and how
 // close two errors are that count as the same where there are too few starts for a standard error.
 const margin = 1.05
@@ -30,7 +34,8 @@ type Tried struct {
 	trial *sweep.Trial
 }
 
-// tried are the candidates in the order of the trials, confirmations left out.
+// tried are the candidates in the order of the trials, confirmations by further seeds left out. Those of trials
+// that did not complete have no score.
 func tried(s *sweep.State) []Tried {
 	var list []Tried
 	for _, t := range s.Trials {
@@ -46,7 +51,7 @@ func tried(s *sweep.State) []Tried {
 	return list
 }
 
-// choice is a candidate with its test.
+// choice is a candidate with its test: its run, opened, and the predictions of the test part by it.
 type choice struct {
 	Tried
 	run    *trained.Run
@@ -54,7 +59,7 @@ type choice struct {
 	test   float64 // mean absolute scaled error of the test part
 }
 
-// open tests a candidate.
+// open tests a candidate, by its run of the first seed.
 func (f *Fit) open(t Tried, threads int) (*choice, error) {
 	run, err := f.openRun(f.runOf(t.trial, 1))
 	if err != nil {
@@ -67,12 +72,12 @@ func (f *Fit) open(t Tried, threads int) (*choice, error) {
 	return &choice{t, run, report, report.Report().Numbers().Get("mase_mean")}, nil
 }
 
-// runOf is the name of a run of a trial.
+// runOf is the name of a run of a trial; replicate counts from 1.
 func (f *Fit) runOf(t *sweep.Trial, replicate int) string {
 	return trials.RunName(f.Folder.Name, t.ID, replicate, len(t.Runs))
 }
 
-// openRun opens a run of the sweep.
+// openRun opens a run of the sweep with the parameters that were best in validation.
 func (f *Fit) openRun(name string) (*trained.Run, error) {
 	c, err := job.ReadConfig(f.kinds, f.Folder.Runs(), name)
 	if err != nil {
@@ -81,7 +86,8 @@ func (f *Fit) openRun(name string) (*trained.Run, error) {
 	return trained.Of(c, filepath.Join(f.Folder.Runs(), name), trained.Best)
 }
 
-// best is the candidate of the least score among those that keep; the first of equal ones.
+// best is the candidate of the least score among those that keep, and that have one; the first of equal ones. ok
+// is false if there is none.
 func best(list []Tried, keep func(Tried) bool) (t Tried, ok bool) {
 	for _, c := range list {
 		if keep(c) && !math.IsNaN(c.Score) && (!ok || c.Score < t.Score) {
@@ -91,7 +97,7 @@ func best(list []Tried, keep func(Tried) bool) (t Tried, ok bool) {
 	return t, ok
 }
 
-// chosen is the outcome of a comparison.
+// chosen is the outcome of a comparison: the choice, and why it is not another one.
 type chosen struct {
 	*choice
 	tied   *tie    // the best on the validation part, if a simpler one is level with it; nil: it was taken
@@ -105,9 +111,9 @@ type tie struct {
 	ratio eval.Estimate // its error over that of the simpler one
 }
 
-// choose takes the simplest candidate that predicts the validation part as well as the best one there. The test part
-// refutes it if a simple rule, or the best autoregression, is better there by more than the margin: then this one is
-// chosen.
+// choose takes the simplest candidate that predicts the validation part as well as the best one there. The test
+// part refutes it if a simple rule, or the best autoregression, is better there by more than the margin: then this
+// one is chosen. It returns ErrNothing if no candidate has a score.
 func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 	v := newValidation(f, threads)
 	if err := v.level(list); err != nil {
@@ -127,6 +133,7 @@ func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 	}
 	out := &chosen{choice: first, tied: tied}
 	for _, t := range f.rivals(list) {
+		// A rival that was taken is not tested twice.
 		c := first
 		if t.trial != taken.trial {
 			if c, err = f.open(t, threads); err != nil {
@@ -137,19 +144,22 @@ func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 			out.simple = c
 		}
 	}
+	// An error that is not a number counts as worse.
 	if out.simple != nil && out.simple != first && (!(first.test <= margin*out.simple.test) || first.behind()) {
 		out.choice, out.first = out.simple, first
 	}
 	return out, nil
 }
 
-// behind reports whether a baseline of the test is better by more than the margin.
+// behind reports whether a baseline of the test, which the report computes by itself, is better by more than the
+// margin.
 func (c *choice) behind() bool {
 	hardest, ok := c.report.Hardest(false)
 	return ok && hardest.Ratio.Value > margin
 }
 
-// rivals are the simple rules as the test measures them, and the autoregression that predicts the validation part best.
+// rivals are what may refute the choice: the simple rules as the test measures them, and the autoregression that
+// predicts the validation part best. One may be in the list twice.
 func (f *Fit) rivals(list []Tried) []Tried {
 	var rivals []Tried
 	for _, t := range list {
@@ -166,8 +176,9 @@ func (f *Fit) rivals(list []Tried) []Tried {
 	return rivals
 }
 
-// simplest is the simplest candidate whose error on the validation part is within one standard error of that of the
-// best one: the rule of one standard error (Breiman, Friedman, Olshen and Stone 1984), with errors paired by start.
+// simplest is the simplest candidate whose error on the validation part is within one standard error of that of
+// the best one: the rule of one standard error (Breiman, Friedman, Olshen and Stone 1984), with errors paired by
+// start. The tie is nil where none is level, so that top itself is taken.
 func (v *validation) simplest(list []Tried, top Tried) (Tried, *tie, error) {
 	f := v.f
 	simpler := slices.DeleteFunc(slices.Clone(list), func(t Tried) bool {
@@ -177,6 +188,7 @@ func (v *validation) simplest(list []Tried, top Tried) (Tried, *tie, error) {
 		return cmp.Compare(f.unknowns(a.Candidate), f.unknowns(b.Candidate))
 	})
 	for _, t := range simpler {
+		// Level: within one standard error of 1, or within the margin where there is none.
 		ratio, err := v.compare(top, t)
 		if err != nil {
 			return top, nil, err
@@ -188,7 +200,9 @@ func (v *validation) simplest(list []Tried, top Tried) (Tried, *tie, error) {
 	return top, nil, nil
 }
 
-// unknowns are those that a candidate learns, as the measure of how simple it is; networks come behind all others.
+// unknowns are those that a candidate learns, as the measure of how simple it is: of an arhmm K (D·P + D(D+1)/2) +
+// K², P the columns of W; of the last value 0 and of the last season 1, which learn nothing. Networks come behind
+// all others.
 func (f *Fit) unknowns(c Candidate) float64 {
 	switch c.Family {
 	case "naive":
@@ -205,7 +219,8 @@ func (f *Fit) unknowns(c Candidate) float64 {
 	return math.Inf(1)
 }
 
-// validation compares candidates by predictions of the validation part, and keeps what it has measured.
+// validation compares candidates by predictions of the validation part, and keeps what it has measured. A run is
+// tested at most once for a number of steps seen.
 type validation struct {
 	f       *Fit
 	threads int
@@ -214,15 +229,18 @@ type validation struct {
 	reports map[reportOf]eval.RecordedReport
 }
 
+// newValidation has measured nothing yet.
 func newValidation(f *Fit, threads int) *validation {
 	return &validation{f: f, threads: threads, sees: map[int]int{}, reports: map[reportOf]eval.RecordedReport{}}
 }
 
+// reportOf names a report: of which trial, with how many steps seen before a prediction.
 type reportOf struct{ trial, prefix int }
 
 // level scores all candidates from the same starts, where some saw more steps before their first prediction than others
 // and so left the hardest ones out. Where recordings are too short for that the scores stay as they are.
 func (v *validation) level(list []Tried) error {
+	// Equal numbers of starts say that all were scored from the same ones.
 	starts, prefix := map[float64]bool{}, 0
 	for _, t := range list {
 		if !math.IsNaN(t.Score) {
@@ -242,6 +260,7 @@ func (v *validation) level(list []Tried) error {
 		}
 		prefix = max(prefix, own)
 	}
+	// All are scored before one is replaced: scores of two kinds would not compare.
 	scores := make([]float64, len(list))
 	for i, t := range list {
 		if scores[i] = t.Score; math.IsNaN(t.Score) {
@@ -270,7 +289,7 @@ func (v *validation) question(prefix int) eval.Question {
 	}
 }
 
-// seen is how many steps a candidate sees before a prediction.
+// seen is how many steps a candidate sees before a prediction. It opens the run once.
 func (v *validation) seen(t Tried) (int, error) {
 	if n, ok := v.sees[t.trial.ID]; ok {
 		return n, nil
@@ -305,8 +324,9 @@ func (v *validation) report(t Tried, prefix int) (eval.RecordedReport, error) {
 	return r, nil
 }
 
-// compare is the error of one candidate over that of another, where both see as many steps before a prediction. Where
-// recordings are too short for that it is the ratio of their scores.
+// compare is the error of one candidate over that of another, where both see as many steps before a prediction.
+// Where recordings are too short for that it is the ratio of their scores. Then there is no standard error: it is
+// NaN.
 func (v *validation) compare(a, b Tried) (eval.Estimate, error) {
 	scores := eval.Estimate{Value: a.Score / b.Score, SE: math.NaN()}
 	prefix := v.prefix

@@ -20,7 +20,9 @@ const (
 	further        = 2     // seeds with which the winner is trained again
 )
 
-// em are the seconds of so many chains of EM.
+// em are the seconds of so many chains of EM. A step costs K regimes times the multiplications of moments and
+// densities, in the columns of W and the channels; gaps cost what GapWork says; and predictions of the validation
+// part are worth emPasses sweeps.
 func (p *Plan) em(switches, order, past, chains, sweeps int) float64 {
 	d, row := float64(p.facts.d), float64(order*p.facts.d+(past+1)*p.facts.du+1)
 	step := float64(switches) * (row*row + 2*d*row + 2*d*d + float64(switches) + 20)
@@ -29,8 +31,13 @@ func (p *Plan) em(switches, order, past, chains, sweeps int) float64 {
 }
 
 // pay divides the candidates into those that the budget pays for, and those that it does not. Candidates without
-// updates come as they are, the cheap before the dear ones, and those that the test compares with in any case; what is
-// left of the budget is divided evenly among those with updates and the further seeds of one of them.
+// updates come as they are, the cheap before the dear ones, and those that the test compares with in any case;
+// what is left of the budget is divided evenly among those with updates and the further seeds of one of them.
+//
+// One without updates is left out if it and its further seeds would take the plan beyond half of the budget.
+// Networks are left out from the end until the share of each pays for enough updates of the last one; of the
+// others those that it does not pay for are left out too. Seconds are those of the candidates and of the further
+// seeds of the dearest one, as any of them may win.
 func (p *Plan) pay(all []Candidate) {
 	budget := p.Request.Budget.Seconds() * float64(max(p.Request.Workers, 1))
 	leave := func(c Candidate) {
@@ -52,6 +59,7 @@ func (p *Plan) pay(all []Candidate) {
 		p.Seconds += c.Seconds
 		last = max(last, c.Seconds*further)
 	}
+	// With fewer networks each has a larger share.
 	for n := len(networks); n > 0; n-- {
 		share := (budget - p.Seconds) / float64(n+further)
 		if updates(share, networks[n-1].update) == 0 {
@@ -77,7 +85,8 @@ func (p *Plan) pay(all []Candidate) {
 	p.Seconds += last
 }
 
-// updates are how many a share of the budget pays for, in hundreds; 0: too few for an answer.
+// updates are how many a share of the budget [s] pays for at so many seconds each, in hundreds and at most
+// mostUpdates; 0: too few for an answer.
 func updates(share, each float64) uint64 {
 	n := math.Floor((share-trialSeconds)/each/100) * 100
 	if !(n >= fewestUpdates) {

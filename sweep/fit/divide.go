@@ -20,7 +20,9 @@ const (
 	fewEpisodes  = 3   // fewer are divided by time unless told otherwise
 )
 
-// divide finds a division that a run can use with any seed; false if there are too few data.
+// divide finds a division that a run can use with any seed; false if there are too few data. In order of
+// precedence: parts that the files assign; by time, where recordings are few, or where whole ones may be too short
+// for a good window and pieces of the longest allow a longer one; by recording.
 func divide(d *files.Dataset) (division, bool) {
 	lengths := make([]int, len(d.Episodes))
 	for i := range d.Episodes {
@@ -62,7 +64,7 @@ func episodeWindow(lengths []int) int {
 	return min(longestWindow, lengths[held-1])
 }
 
-// byTime divides recordings of which the longest has so many steps.
+// byTime divides recordings of which the longest has so many steps. False if it is too short for that.
 func byTime(steps int) (division, bool) {
 	if steps < fewestSteps {
 		return division{}, false
@@ -75,5 +77,5 @@ func byTime(steps int) (division, bool) {
 	return g, g.window >= shortestWindow
 }
 
-// piece is the length of the part of a recording that is held out.
+// piece is the length of the part of a recording that is held out, rounded, and at least two steps.
 func piece(steps int, share float64) int { return max(2, int(math.Round(float64(steps)*share))) }

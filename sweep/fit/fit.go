@@ -12,19 +12,23 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
-// Fit is a fit that can be led.
+// Fit is a fit that can be led. Prepare makes it, Try leads its sweep, Finish chooses.
 type Fit struct {
 	Plan   *Plan
 	Folder trials.Folder // of its sweep
 	Begun  bool          // it goes on
 
+	// What is kept beside the sweep, the sweep, and the kinds that configurations are resolved with.
 	record record
 	sweep  *trials.Job
 	kinds  *config.Kinds
 }
 
-// Prepare plans a fit, or takes up the plan of one that has begun under the name. An error that is a config.ErrUsage
-// says that the name is taken by another one.
+// Prepare plans a fit, or takes up the plan of one that has begun under the name. An error that is a
+// config.ErrUsage says that the name is taken by another one.
+//
+// A fit that has begun keeps the number of workers that its budget was counted for, which the request then has, so
+// that its plan stays the same. Nothing is written before Try.
 func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	f := &Fit{Folder: folder, kinds: r.Kinds}
 	if err := f.free(runsDir); err != nil {
@@ -34,6 +38,7 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
+	// What was asked for tells whether the fit under the name is this one.
 	rec, err := r.record(d.set)
 	if err != nil {
 		return nil, err
@@ -51,6 +56,7 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	if f.Plan, err = r.plan(d); err != nil {
 		return nil, err
 	}
+	// A sweep that has begun goes on with the file that it began with.
 	text := f.Plan.spec()
 	if found {
 		if text, err = store.ReadFile(folder.Path(trials.SpecFile)); err != nil {
@@ -78,6 +84,7 @@ type Place struct {
 // Try leads the sweep of the candidates to its end. When ctx ends it returns sweep.ErrInterrupted, and goes on when it
 // is called again. A sweep at its end writes its best trial and its tables again: a kill may have cut them short.
 func (f *Fit) Try(ctx context.Context, p Place) error {
+	// The record comes first: a fit that is killed from here on can be taken up again.
 	if err := f.record.keep(f.Folder); err != nil {
 		return err
 	}
@@ -97,6 +104,7 @@ func (f *Fit) Try(ctx context.Context, p Place) error {
 	}
 	defer host.Close()
 	build := job.Build(f.kinds)
+	// Workers of this process, which end before Try returns.
 	dismiss, err := lead.Crew{
 		Connect: transport.Connect, Workers: p.Workers, Slots: 1, Build: func(int) lead.Builder { return build }, Log: p.Log,
 	}.Hire()

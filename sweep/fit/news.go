@@ -7,7 +7,8 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
-// News are lines about candidates that have ended, of the records that have just been applied.
+// News are lines about candidates that have ended, of the records that have just been applied to s: the number of
+// the trial, the name and the score, or what went wrong. Confirmations by further seeds are no news.
 func News(s *sweep.State, records []sweep.Record) []string {
 	list := tried(s)
 	find := func(id int) *Tried {
@@ -32,6 +33,7 @@ func News(s *sweep.State, records []sweep.Record) []string {
 	return lines
 }
 
+// scoreText is a score with three decimals, or a dash where there is none.
 func scoreText(v float64) string {
 	if math.IsNaN(v) {
 		return "–"

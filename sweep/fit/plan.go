@@ -21,7 +21,8 @@ type Decision struct {
 	By    string `json:"by"` // the flag or key that says it
 }
 
-// Plan is what a fit will do.
+// Plan is what a fit will do: a function of the data and the request. Decisions and candidates are kept in the
+// record of the fit.
 type Plan struct {
 	Request   Request    `json:"-"`
 	Decisions []Decision `json:"decisions"`
@@ -34,7 +35,7 @@ type Plan struct {
 	evidence eval.Evidence // of regimes in the training part; of none if it cannot tell
 }
 
-// facts are what candidates depend on.
+// facts are what candidates depend on: sizes of the data and of their parts, and what was found in them.
 type facts struct {
 	d, du      int   // channels and controls
 	steps      int   // of the training part
@@ -49,13 +50,16 @@ type facts struct {
 	transforms []string // that candidates try; the first is none, unless one was asked for
 }
 
-// tests reports whether the test compares with an autoregression of so many lags.
+// tests reports whether the test compares with an autoregression of so many lags: with least squares of one, and
+// with those of least AIC.
 func (f facts) tests(order int) bool { return order == 1 || slices.Contains(f.orders, order) }
 
 // samples are the paths of a prediction: with so many, chance adds half a per cent to an error.
 const samples = 100
 
-// Plan reads the files, decides how they are used, and lists the candidates that the budget pays for.
+// Plan reads the files, decides how they are used, and lists the candidates that the budget pays for. Nothing is
+// trained or written. The errors are those of reading, files.ErrData where there are too few data, and
+// config.ErrUsage for settings that a fit does not take.
 func (r *Request) Plan() (*Plan, error) {
 	d, err := r.read()
 	if err != nil {
@@ -73,6 +77,7 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	p := &Plan{Request: *r}
 	p.facts = factsOf(c, recordings)
 	p.facts.transforms = transforms(r.Read.Transform, d.how.Transform, p.facts)
+	// Horizon and samples are decided here, unless the request says them.
 	p.common = d.common
 	if _, said := valueOf(d.common, "eval.horizon"); !said {
 		p.common = append(p.common, fmt.Sprintf("eval.horizon=%d", p.facts.horizon))
@@ -94,7 +99,8 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	return p, nil
 }
 
-// weigh finds how many regimes the training part has, if a network with regimes is tried.
+// weigh finds how many regimes the training part has, if a network with regimes is tried. The validation and the
+// test part are not looked at. Data that it cannot tell anything of leave the evidence empty; that is no error.
 func (p *Plan) weigh(r *eval.Recordings) error {
 	if p.Request.Families != nil && !slices.Contains(p.Request.Families, "slds") || p.facts.images {
 		return nil
@@ -113,7 +119,8 @@ func (p *Plan) weigh(r *eval.Recordings) error {
 	return nil
 }
 
-// base is a configuration of the simplest candidate, with the data as it sees them.
+// base is a configuration of the simplest candidate, with the data as it sees them, divided into parts. It returns
+// files.ErrData with a hint if nothing is held out.
 func (r *Request) base(common []string) (config.Config, *eval.Recordings, error) {
 	resolved, err := r.Kinds.Resolve(config.Sources{
 		Preset: "files", Arguments: append(slices.Clone(common), "model.kind=naive"),
@@ -133,6 +140,8 @@ func (r *Request) base(common []string) (config.Config, *eval.Recordings, error)
 	return c, recordings, nil
 }
 
+// factsOf are the facts of recordings under a configuration. The number of steps is that of the training part
+// alone.
 func factsOf(c config.Config, r *eval.Recordings) facts {
 	f := facts{
 		d: r.Set.Spec.Observation, du: r.Set.Spec.Control, season: r.Season(), images: r.Set.Images(),
@@ -149,6 +158,7 @@ func factsOf(c config.Config, r *eval.Recordings) facts {
 			f.gaps = append(f.gaps, missing(e, f.d))
 		}
 	}
+	// Missing values are counted over all parts: they decide how many sweeps an EM takes.
 	values, test := 0, 0
 	for i := range r.Set.Episodes {
 		values += r.Set.Episodes[i].T * f.d
@@ -168,7 +178,7 @@ func factsOf(c config.Config, r *eval.Recordings) facts {
 	return f
 }
 
-// missing counts the values of each step that were not measured.
+// missing counts the values of each step [T] that were not measured.
 func missing(e *files.Episode, channels int) []int {
 	n := make([]int, e.T)
 	for i, seen := range e.Mask {
@@ -179,7 +189,9 @@ func missing(e *files.Episode, channels int) []int {
 	return n
 }
 
-// transforms are what candidates do to the observations before scaling.
+// transforms are what candidates do to the observations before scaling. One that was asked for is the only one.
+// Otherwise: none, the suggested one, and differences at the lag of a season, where the longest recording has more
+// than four and channels share one transform.
 func transforms(asked, suggested string, f facts) []string {
 	if asked != "" {
 		return []string{asked}
@@ -206,6 +218,7 @@ func (p *Plan) decide(d *data, r *eval.Recordings) {
 		p.Decisions = append(p.Decisions, Decision{name, fmt.Sprintf(format, args...), by})
 	}
 	set, f := r.Set, p.facts
+	// A few channels are named, many are counted.
 	names := make([]string, 0, f.d)
 	for c := range min(f.d, 8) {
 		names = append(names, set.ChannelName(c))
@@ -263,6 +276,7 @@ func (p *Plan) decide(d *data, r *eval.Recordings) {
 	add("horizon", "--horizon", "%s", terminal.Count(f.horizon, "step"))
 }
 
+// orColumn names the column that a decision was taken from, if there is one.
 func orColumn(name string) string {
 	if name == "" {
 		return ""
@@ -270,6 +284,7 @@ func orColumn(name string) string {
 	return "column " + name + ": "
 }
 
+// splitText says in words how the data are divided: by time if a recording goes on in another part.
 func splitText(r *eval.Recordings) string {
 	var steps [3]int
 	byTime := false
@@ -288,7 +303,7 @@ func splitText(r *eval.Recordings) string {
 		len(parts[1]), len(parts[2]))
 }
 
-// Time is how long the plan takes on so many workers, by the model of costs.
+// Time is how long the plan takes on so many workers, by the model of costs and as if it could be divided evenly.
 func (p *Plan) Time(workers int) time.Duration {
 	return time.Duration(p.Seconds / float64(max(workers, 1)) * float64(time.Second))
 }

@@ -28,7 +28,8 @@ type Regimes struct {
 // stable is the least ARI of regimes that hold over seeds.
 const stable = 0.8
 
-// regimes compares the regimes of the chosen candidate over the seeds that it was trained with; nil if it has none.
+// regimes compares the regimes of the chosen candidate over the seeds that it was trained with: the run that was
+// chosen, and its confirmations. It returns nil if the model does not divide time, or has one regime.
 func (f *Fit) regimes(c *chosen, list []Tried, s *sweep.State, seed uint64) (*Regimes, error) {
 	all, m, merged, err := divisions(c.run, seed)
 	if err != nil || m < 2 {
@@ -53,6 +54,7 @@ func (f *Fit) regimes(c *chosen, list []Tried, s *sweep.State, seed uint64) (*Re
 	}
 	r := &Regimes{Seeds: len(found)}
 	r.evidence(list)
+	// Numbers of regimes mean nothing across seeds: the adjusted Rand index compares divisions.
 	pairs := 0
 	for i := range found {
 		for j := range i {
@@ -80,7 +82,8 @@ func (f *Fit) regimes(c *chosen, list []Tried, s *sweep.State, seed uint64) (*Re
 	return r, nil
 }
 
-// evidence takes over the least error on the validation part of each number of regimes.
+// evidence takes over the least error on the validation part of each number of regimes. Numbers without a
+// candidate that has a score are left out.
 func (r *Regimes) evidence(list []Tried) {
 	for k := 1; k <= mostSwitches; k++ {
 		t, ok := best(list, func(t Tried) bool {
@@ -108,7 +111,7 @@ func (r *Regimes) reasons(m int) string {
 	return text
 }
 
-// count counts the regimes in use, and the share of the largest.
+// count counts the regimes in use over all recordings, and the share of the largest; see eval.Used.
 func (r *Regimes) count(all [][]int, m int) {
 	steps := make([]float64, m)
 	for _, recording := range all {
@@ -126,6 +129,7 @@ func divisions(run *trained.Run, seed uint64) (all [][]int, m, merged int, err e
 	if err != nil {
 		return nil, 0, 0, err
 	}
+	// Parts of one recording are divided as one series.
 	joined := trained.Join(list)
 	for _, r := range joined {
 		s, err := run.Segment(r.Series, seed)
@@ -145,6 +149,7 @@ func divisions(run *trained.Run, seed uint64) (all [][]int, m, merged int, err e
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("compare the regimes: %w", err)
 	}
+	// A regime is renamed to the first that predicts like it.
 	for _, recording := range all {
 		for t, k := range recording {
 			recording[t] = group[k]

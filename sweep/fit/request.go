@@ -26,7 +26,7 @@ type Request struct {
 // DefaultBudget is enough for a first answer.
 const DefaultBudget = 5 * time.Minute
 
-// data is what a request reads.
+// data is what a request reads: the recordings, and settings for them that Suggest has found.
 type data struct {
 	set      *files.Dataset
 	how      files.Options
@@ -37,7 +37,9 @@ type data struct {
 	suggests func(family string) []string // further settings of a family
 }
 
-// read reads the files and finds settings that fit.
+// read reads the files and finds settings that fit. It returns files.ErrData where there are too few of them, and
+// config.ErrUsage for a setting that the candidates decide. Paths in settings are absolute. Settings of the
+// request take the place of those that were found.
 func (r *Request) read() (*data, error) {
 	set, how, err := files.ReadGuessed(r.Paths, r.Read)
 	if err != nil {
@@ -54,10 +56,12 @@ func (r *Request) read() (*data, error) {
 		_, own := r.suggested(family, paths, d)
 		return own
 	}
+	// A family that is trained on windows is asked, so that a window is among the settings.
 	g, _ := r.suggested("slds", paths, d)
 	if g.Preset == "" {
 		return nil, fmt.Errorf("%w: %s", files.ErrData, g.Why)
 	}
+	// Settings of the data are for all candidates; the window is for those that are trained on windows.
 	for _, s := range g.Settings {
 		key, _, _ := strings.Cut(s, "=")
 		switch {
@@ -94,11 +98,12 @@ func (r *Request) suggested(family string, paths []string, d *data) (g Suggestio
 	return g, own
 }
 
+// family is a family as Suggest asks for it: which keys it has.
 func (r *Request) family(name string) Family {
 	return Family{Name: name, Has: func(key string) bool { return r.Kinds.Has(key, "model.kind="+name) }}
 }
 
-// check refuses settings that the candidates decide.
+// check refuses settings that the candidates decide. The error is a config.ErrUsage with a hint.
 func (r *Request) check(setting string) error {
 	key, _, ok := strings.Cut(setting, "=")
 	section, _, _ := strings.Cut(key, ".")
@@ -109,7 +114,7 @@ func (r *Request) check(setting string) error {
 	return nil
 }
 
-// override puts settings in the place of those with the same key, or behind the others.
+// override puts settings in the place of those with the same key, or behind the others. list is not changed.
 func override(list, with []string) []string {
 	out := append([]string(nil), list...)
 next:
@@ -126,14 +131,14 @@ next:
 	return out
 }
 
-// numberOf is the value of a key among settings as a number; 0 if it is not there.
+// numberOf is the value of a key among settings as a number; 0 if it is not there, or no number.
 func numberOf(settings []string, key string) float64 {
 	text, _ := valueOf(settings, key)
 	v, _ := strconv.ParseFloat(text, 64)
 	return v
 }
 
-// valueOf is the value of a key among settings.
+// valueOf is the value of a key among settings key=value, the first of several; false if it is not there.
 func valueOf(settings []string, key string) (string, bool) {
 	for _, s := range settings {
 		if v, ok := strings.CutPrefix(s, key+"="); ok {

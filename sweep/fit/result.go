@@ -33,7 +33,8 @@ type Result struct {
 }
 
 // Finish chooses, keeps the run of the choice in the folder of runs under the name of the fit, and says what it is
-// worth. A run that it has kept before is replaced.
+// worth. A run that it has kept before is replaced. Try has come to its end before. It returns ErrNothing if no
+// candidate could be fitted, and config.ErrUsage if another run has the name.
 func (f *Fit) Finish(runsDir string, threads int) (*Result, error) {
 	state, err := f.Folder.State()
 	if err != nil {
@@ -55,7 +56,8 @@ func (f *Fit) Finish(runsDir string, threads int) (*Result, error) {
 	return r, f.keep(c, runsDir, threads)
 }
 
-// verdict says in words what was chosen, what it is worth, and whether it has regimes.
+// verdict says in words what was chosen, what it is worth, and whether it has regimes. A line is a sentence: the
+// choice; what it was preferred to, if anything; the verdict of the test; regimes.
 func verdict(c *chosen, regimes *Regimes) string {
 	var lines []string
 	switch {
@@ -81,6 +83,7 @@ func verdict(c *chosen, regimes *Regimes) string {
 	return strings.Join(lines, "\n")
 }
 
+// upper begins a text with a capital.
 func upper(text string) string {
 	if text == "" {
 		return ""
@@ -101,6 +104,7 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		Ratio eval.Number `json:"error_ratio"`
 		SE    eval.Number `json:"standard_error"`
 	}
+	// Empty lists, not null, where there is nothing to compare with.
 	against := []comparison{}
 	for _, c := range r.Report.Against {
 		against = append(against, comparison{c.Name, eval.Number(c.Ratio.Value), eval.Number(c.Ratio.SE)})
@@ -122,7 +126,8 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	}{r.Run, r.Family, r.Settings, r.Verdict, r.Rule, r.Regimes, against, list, r.Hash})
 }
 
-// keep copies the run of the choice into the folder of runs, with its test. A run that a fit kept there is replaced.
+// keep copies the run of the choice into the folder of runs, with the record of the fit and its test. A run that a
+// fit kept there is replaced. The copy belongs to no sweep.
 func (f *Fit) keep(c *chosen, runsDir string, threads int) error {
 	if err := f.free(runsDir); err != nil {
 		return err
@@ -153,7 +158,7 @@ func (f *Fit) measure(folder string, threads int) error {
 	return err
 }
 
-// free returns an error if the name belongs to a run that no fit has kept.
+// free returns a config.ErrUsage if the name belongs to a run that no fit has kept: such a run has no record.
 func (f *Fit) free(runsDir string) error {
 	to := filepath.Join(runsDir, f.Folder.Name)
 	if _, err := os.Stat(to); errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +170,7 @@ func (f *Fit) free(runsDir string) error {
 	return nil
 }
 
-// Scores are the scores of the candidates that could be measured, the best first.
+// Scores are the candidates that could be measured, the best first; a new slice.
 func (r *Result) Scores() []Tried {
 	var list []Tried
 	for _, c := range r.Candidates {

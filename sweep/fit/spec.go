@@ -21,10 +21,11 @@ import (
 // metric is what candidates are chosen by: the mean absolute scaled error of predictions of the validation part.
 const metric = "eval/validation/mase_mean"
 
-// metricStarts is from how many starts.
+// metricStarts is from how many starts they were made.
 const metricStarts = "eval/validation/starts"
 
-// spec is the sweep of the plan, as a file.
+// spec is the sweep of the plan, as a file: settings of all candidates as parameters, candidates as configurations
+// of method list in the order of the plan, and further seeds for the best one. It is a function of the plan.
 func (p *Plan) spec() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by switchyard fit: the same command continues it.\n"+
@@ -49,7 +50,7 @@ func (p *Plan) spec() []byte {
 // recordFile, in the folder of the sweep, has what was asked for and what was planned.
 const recordFile = "fit.json"
 
-// record is what a fit is continued by.
+// record is what a fit is continued by: what was asked for, the hash of the data, and the plan.
 type record struct {
 	Paths    []string      `json:"paths"` // absolute
 	Hash     string        `json:"sha256"`
@@ -71,7 +72,8 @@ func (rec record) same(o record) bool {
 	return err == nil && other == nil && string(a) == string(b)
 }
 
-// record is that of the request, whose files hold the data set.
+// record is that of the request, whose files hold the data set, without its plan. It fails if a path cannot be
+// made absolute or the data cannot be hashed.
 func (r *Request) record(set *files.Dataset) (record, error) {
 	rec := record{
 		Read: r.Read, Settings: r.Settings, Families: r.Families, Budget: r.Budget, Seed: r.Seed, Workers: r.Workers,
@@ -88,7 +90,8 @@ func (r *Request) record(set *files.Dataset) (record, error) {
 	return rec, err
 }
 
-// begun reads the record of a fit that has begun; found is false if none has.
+// begun reads the record of a fit that has begun; found is false if none has. It returns store.ErrDamaged for a
+// record that cannot be read.
 func begun(f trials.Folder) (rec record, found bool, err error) {
 	text, err := store.ReadFile(f.Path(recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +106,7 @@ func begun(f trials.Folder) (rec record, found bool, err error) {
 	return rec, true, nil
 }
 
-// keep writes the record.
+// keep writes the record into the folder of the sweep, which it makes if there is none.
 func (rec record) keep(f trials.Folder) error {
 	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
 		return fmt.Errorf("make the folder of the fit: %w", err)
@@ -115,6 +118,7 @@ func (rec record) keep(f trials.Folder) error {
 	return store.WriteFile(f.Path(recordFile), text)
 }
 
+// encode is the record as indented JSON that ends with a new line.
 func (rec record) encode() ([]byte, error) {
 	text, err := json.MarshalIndent(rec, "", "  ")
 	if err != nil {

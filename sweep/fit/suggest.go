@@ -35,6 +35,10 @@ const (
 )
 
 // Suggest finds settings for a run on data that were read from paths with options.
+//
+// It trains nothing, and the same data have the same suggestion. Preset is empty, and Why says the reason, where
+// there are too few steps. how is not changed; a transform is suggested only where it asks for none, for one or
+// two recordings that are divided by time.
 func Suggest(family Family, paths []string, how files.Options, d *files.Dataset) Suggestion {
 	division, ok := divide(d)
 	each := eachScaled(d, how)
@@ -43,6 +47,7 @@ func Suggest(family Family, paths []string, how files.Options, d *files.Dataset)
 		for i := range d.Episodes {
 			longest = max(longest, d.Episodes[i].T)
 		}
+		// A scale of its own needs a beginning of each recording that training sees.
 		if by, can := byTime(longest); can {
 			division, ok = by, true
 		} else {
@@ -91,7 +96,8 @@ func eachScaled(d *files.Dataset, how files.Options) bool {
 		!strings.Contains(how.Transform, "log") && d.Apart()
 }
 
-// Reading are the settings by which a run reads files as options do.
+// Reading are the settings of the section env by which a run reads files as options do, in one order whatever the
+// options; what is not set is left out.
 func Reading(o files.Options) []string {
 	var list []string
 	set := func(key string, value string) {
@@ -125,7 +131,8 @@ func Reading(o files.Options) []string {
 	return list
 }
 
-// size sets what the number of values can pay for.
+// size sets what the number of values can pay for, and says why. Keys that the family does not have are left out,
+// so that one list serves all.
 func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 	set := func(key string, value any) {
 		if section, _, _ := strings.Cut(key, "."); section != "model" || family.Has(key) {
@@ -179,14 +186,16 @@ func (g *Suggestion) size(family Family, d *files.Dataset, window int) {
 			set("train.validate_every", 100)
 		}
 	}
+	// The first state must leave a step to predict within a window.
 	if first = min(first, window-1); first != 3 {
 		set("model.initial_observations", first)
 	}
 }
 
 // Regimes puts sizes that were found by evidence in the place of those that the number of values pays for: so many
-// regimes, and a state of so many lags and dimensions. Networks beside a state of few dimensions are those that the
-// discrete switch has on own data, if they would be larger. It reports whether the family has regimes.
+// regimes, and a state of so many lags and dimensions. Networks beside a state of few dimensions are those that
+// the discrete switch has on own data, if they would be larger. It reports whether the family has regimes. If not,
+// or without a preset, nothing changes.
 func (g *Suggestion) Regimes(family Family, regimes, lags, latent int) bool {
 	var own []string
 	switch {
@@ -217,10 +226,10 @@ func (g *Suggestion) Regimes(family Family, regimes, lags, latent int) bool {
 	return true
 }
 
-// mostStarted is the largest state that model.start=arhmm begins with.
+// mostStarted is the largest state that model.start=arhmm begins with: MostStarted of package categorical.
 const mostStarted = 32
 
-// hidden is the value of model.hidden.
+// hidden is the value of model.hidden among the settings; 64 if it is not there.
 func (g *Suggestion) hidden() int {
 	for _, s := range g.Settings {
 		if text, ok := strings.CutPrefix(s, "model.hidden="); ok {
@@ -245,6 +254,8 @@ const discreteFrom = 5000
 // units. hidden 0: the sizes of the preset.
 type size struct{ latent, switches, hidden, batch int }
 
+// sizeFor is the size that so many values pay for, larger from 500, 3,000 and 20,000 values on, and that of the
+// preset from 100,000.
 func sizeFor(values int) size {
 	for _, row := range []struct {
 		below int

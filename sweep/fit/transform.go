@@ -19,6 +19,9 @@ const seasonal = 0.5
 
 // suggestedTransforms suggests what to do to the channels of data that are divided by time, in the form of
 // env.transform; empty: nothing. Only values before the held-out ones are looked at.
+//
+// A transform that all channels have is named alone; else each channel that has one is listed with it. The longest
+// recording decides. Data that are images, or have been transformed, have none.
 func suggestedTransforms(d *files.Dataset, share float64) string {
 	if d.Images() || d.Transforms != nil {
 		return ""
@@ -29,6 +32,7 @@ func suggestedTransforms(d *files.Dataset, share float64) string {
 			longest = &d.Episodes[i]
 		}
 	}
+	// What is left to training: validation and test are the two pieces at the end.
 	n := longest.T - 2*piece(longest.T, share)
 	season := d.Season()
 	var list []files.Transform
@@ -63,6 +67,9 @@ func lowest(d *files.Dataset, c int) float64 {
 	return low
 }
 
+// transformOf is the transform of one channel with values x, NaN where they are missing: none, unless it drifts
+// from season to season or wanders; else differences, at the lag of a season where they repeat at it, of
+// logarithms where it is positive in all data and grows.
 func transformOf(x []float64, season int, lowest float64) files.Transform {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range x {
@@ -89,6 +96,7 @@ func wanders(x []float64) bool {
 	return variance(changes) < 0.02*variance(x) && math.Abs(correlation(changes, 1)) < 0.3
 }
 
+// variance of the values that are there, in one pass; 0 without any.
 func variance(x []float64) float64 {
 	n, mean, squares := 0.0, 0.0, 0.0
 	for _, v := range x {
@@ -102,7 +110,8 @@ func variance(x []float64) float64 {
 	return squares / max(n, 1)
 }
 
-// averaged are the averages over the seasons that end at each step.
+// averaged are the averages over the seasons that end at each step, which no season shows in; x itself without a
+// season, or with fewer than three.
 func averaged(x []float64, season int) []float64 {
 	if season < 2 || len(x) < 3*season {
 		return x
@@ -120,7 +129,8 @@ func averaged(x []float64, season int) []float64 {
 	return list
 }
 
-// drift is the share of the variance that a straight line explains.
+// drift is the share of the variance that a straight line explains, R² of a regression on time; 0 for a series
+// that does not vary.
 func drift(x []float64) float64 {
 	var n, st, sx, stt, sxx, stx float64
 	for i, v := range x {
@@ -134,7 +144,8 @@ func drift(x []float64) float64 {
 	return 0
 }
 
-// correlation of a series with itself so many steps before.
+// correlation of a series with itself so many steps before, over pairs of which both values are there; 0 if there
+// are none.
 func correlation(x []float64, lag int) float64 {
 	mean, n := 0.0, 0.0
 	for _, v := range x {

@@ -15,7 +15,7 @@ import (
 const (
 	// suffix is how the names of sockets end.
 	suffix = ".place"
-	// maxPath is the longest path of a socket.
+	// maxPath is the longest path of a socket, in bytes: Linux has room for 108, the last of which is 0.
 	maxPath = 107
 	// staleAfter is how old a socket has to be to be removed when nobody answers: one that is just made does not yet.
 	staleAfter = time.Minute
@@ -23,7 +23,8 @@ const (
 	network = "unixpacket"
 )
 
-// socket is the path of a place.
+// socket is the path of a place. Only a name that newPlace can have made becomes a path, so a message of another
+// process cannot lead out of the folder.
 func (d Directory) socket(place string) (string, error) {
 	if err := checkPlace(place); err != nil {
 		return "", err
@@ -35,7 +36,9 @@ func (d Directory) socket(place string) (string, error) {
 	return path, nil
 }
 
-// check returns an error if somebody else could write the folder.
+// check returns an error if somebody else could write the folder. It does not follow a link at the end of the path.
+// Who could write the folder could put a socket of his own in the place of one: that proves nothing, see proof.go,
+// but keeps the two apart.
 func (d Directory) check() error {
 	info, err := os.Lstat(string(d))
 	if err != nil {
@@ -53,7 +56,8 @@ func (d Directory) check() error {
 	return nil
 }
 
-// make makes the folder if it is missing, and removes the sockets of processes that were killed.
+// make makes the folder if it is missing, and removes the sockets of processes that were killed. Other files in the
+// folder stay.
 func (d Directory) make() error {
 	if err := os.Mkdir(string(d), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %w", ErrFolder, err)
@@ -74,7 +78,8 @@ func (d Directory) make() error {
 	return nil
 }
 
-// sweep removes a socket at which nobody listens.
+// sweep removes a socket at which nobody listens. A listening process that is merely slow keeps its socket: only a
+// refused connection shows that nobody is there.
 func (d Directory) sweep(e fs.DirEntry) {
 	info, err := e.Info()
 	if err != nil || time.Since(info.ModTime()) < staleAfter {

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostOfOwner is the largest memory of the owner of a place, which a client trusts as far as he obeys him.
+// mostOfOwner is the largest memory of the owner of a place, which a client trusts as far as he obeys him. It bounds
+// a mapping, which takes addresses and no memory.
 const mostOfOwner = 1 << 40
 
 // link is what a client of a place in a folder has.
 type link struct {
-	*memory
-	owner *theirs
+	*memory         // its own
+	owner   *theirs // memory of the one who opened the place
 }
 
 // Join implements Host.
@@ -34,10 +35,12 @@ func (d Directory) Join(ctx context.Context, place string, secret uint64, size i
 	}
 	unixConn := conn.(*net.UnixConn)
 	defer unixConn.Close()
+	// A deadline in the past ends what waits on the connection.
 	defer context.AfterFunc(ctx, func() { unixConn.SetDeadline(time.Unix(1, 0)) })()
 	if err := unixConn.SetDeadline(time.Now().Add(greeting)); err != nil {
 		return nil, fmt.Errorf("join %s: %w", place, err)
 	}
+	// Memory is made only now: most who look for a place find nobody there.
 	own, err := newMemory(size)
 	if err != nil {
 		return nil, err
@@ -49,7 +52,8 @@ func (d Directory) Join(ctx context.Context, place string, secret uint64, size i
 	return &link{own, owner}, nil
 }
 
-// greet proves who the client is, and lets the owner of the place do the same.
+// greet proves who the client is, and lets the owner of the place do the same. The client speaks first, so that an
+// owner has nothing to send to a stranger.
 func greet(conn *net.UnixConn, place string, secret uint64, own *memory) (*theirs, error) {
 	h := newHello(place, secret, own.identity)
 	if err := send(conn, h.encode(), own); err != nil {
@@ -68,7 +72,8 @@ func greet(conn *net.UnixConn, place string, secret uint64, own *memory) (*their
 // ReadAt implements Link.
 func (l *link) ReadAt(p []byte, at int64) (int, error) { return l.owner.ReadAt(p, at) }
 
-// Close implements Link.
+// Close implements Link. The owner of the place may still read what the client wrote, until it learns that the client
+// is gone.
 func (l *link) Close() error { return errors.Join(l.memory.Close(), l.owner.Close()) }
 
 // send sends data and the descriptor of a memory.
@@ -82,6 +87,8 @@ func send(conn *net.UnixConn, data []byte, m *memory) error {
 // receive receives data of a length and the memory of the other side, of so many bytes at most. What else comes is
 // closed.
 func receive(conn *net.UnixConn, length, most int) ([]byte, *theirs, error) {
+	// A byte more than expected shows a longer message. Alignment leaves room for a second descriptor, so all that
+	// came are looked at; the system keeps further ones back.
 	data, rights := make([]byte, length+1), make([]byte, unix.CmsgSpace(4))
 	n, ancillary, _, _, err := conn.ReadMsgUnix(data, rights)
 	if err != nil {

@@ -28,14 +28,14 @@ type memory struct {
 	file *os.File
 	identity
 
-	mu     sync.RWMutex
-	mapped []byte // nil: closed
+	mu     sync.RWMutex // held for reading by writers, so that Close waits for them
+	mapped []byte       // nil: closed
 
 	growing  sync.Mutex
-	reserved int64
+	reserved int64 // bytes from the beginning on for which there are pages
 }
 
-// newMemory makes a memory of that many bytes.
+// newMemory makes a memory of that many bytes. Pages are taken as they are written, but for the first.
 func newMemory(size int) (*memory, error) {
 	fd, err := unix.MemfdCreate("switchyard", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|noExec)
 	if errors.Is(err, unix.EINVAL) {
@@ -51,6 +51,8 @@ func newMemory(size int) (*memory, error) {
 	return m, nil
 }
 
+// prepare gives a memory its size, its mapping and its seals, in this order: after the seals, the size cannot change
+// and no further mapping can write. Then it draws the token and writes it before all else.
 func (m *memory) prepare(fd, size int) (err error) {
 	var most unix.Rlimit // of files, beyond which a signal ends the process
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &most); err != nil || size < 0 || uint64(before+size) > most.Cur {
@@ -74,7 +76,8 @@ func (m *memory) prepare(fd, size int) (err error) {
 	return err
 }
 
-// WriteAt implements io.WriterAt.
+// WriteAt implements io.WriterAt. It returns ErrRoom, and writes nothing, for what does not fit. Several goroutines
+// may write at a time, to different places.
 func (m *memory) WriteAt(p []byte, at int64) (int, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -87,7 +90,8 @@ func (m *memory) WriteAt(p []byte, at int64) (int, error) {
 	return copy(m.mapped[before+at:], p), nil
 }
 
-// reserve makes sure that there are pages up to an end.
+// reserve makes sure that there are pages up to an end. It returns ErrRoom if the system has none left: a write to a
+// page that cannot be had would end the process.
 func (m *memory) reserve(end int64) error {
 	m.growing.Lock()
 	defer m.growing.Unlock()
@@ -124,11 +128,11 @@ type theirs struct {
 	file *os.File
 	identity
 
-	mu     sync.RWMutex
-	mapped []byte // nil: closed
+	mu     sync.RWMutex // held for reading by readers, so that Close waits for them
+	mapped []byte       // nil: closed
 
-	asking sync.Mutex
-	known  [2]int64 // bytes from and to which all pages are there
+	asking sync.Mutex // guards known
+	known  [2]int64   // bytes from and to which all pages are there
 }
 
 // adopt takes over a descriptor of another process, whose memory has that many bytes at most. It is closed if it is not
@@ -141,6 +145,8 @@ func adopt(fd, most int) (*theirs, error) {
 	return m, nil
 }
 
+// look checks what the other process has handed over, and maps it. The seals are looked at first: from then on
+// neither the size nor the kind of file can change under the hands of the checks.
 func (m *theirs) look(fd, most int) (err error) {
 	got, err := unix.FcntlInt(uintptr(fd), unix.F_GET_SEALS, 0)
 	if err != nil {
@@ -162,7 +168,8 @@ func (m *theirs) look(fd, most int) (err error) {
 	return m.read(m.token[:], 0)
 }
 
-// ReadAt implements io.ReaderAt.
+// ReadAt implements io.ReaderAt. The other process may write meanwhile, so p can hold a mixture: who reads compares a
+// checksum of p with what was said. After Close it fails.
 func (m *theirs) ReadAt(p []byte, at int64) (int, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -185,7 +192,7 @@ func (m *theirs) read(p []byte, at int64) error {
 }
 
 // written reports whether there are pages for the bytes [from, to). To ask takes a while, so what is known is
-// remembered: a page that is there stays.
+// remembered: a page that is there stays. Of several such ranges the last is remembered.
 func (m *theirs) written(from, to int64) bool {
 	m.asking.Lock()
 	defer m.asking.Unlock()
@@ -215,7 +222,7 @@ func (m *theirs) Close() error {
 	return err
 }
 
-// fileOf says which file a descriptor is of.
+// fileOf says which file a descriptor is of. It returns ErrProof for what is no file in ordinary memory.
 func fileOf(fd int) (device, inode uint64, err error) {
 	var s unix.Stat_t
 	if err := unix.Fstat(fd, &s); err != nil {

@@ -29,7 +29,8 @@ const (
 	ownerSide  = "switchyard owner"
 )
 
-// identity says which file a memory is.
+// identity says which file a memory is. Two processes of one host see the same device and inode; those of different
+// hosts may do so by chance, and then the token differs.
 type identity struct {
 	device, inode uint64
 	token         [tokenLength]byte // read in it
@@ -37,12 +38,13 @@ type identity struct {
 
 // hello is what a client says.
 type hello struct {
-	mark  uint64
+	mark  uint64 // of the secret, by which the owner finds it
 	nonce [nonceLength]byte
 	proof [sha256.Size]byte
 }
 
-// newHello is the hello of who knows the secret and brings a memory.
+// newHello is the hello of who knows the secret and brings a memory. The nonce is new each time, so an owner cannot
+// answer with a proof of before.
 func newHello(place string, secret uint64, memory identity) hello {
 	h := hello{mark: markOf(secret)}
 	rand.Read(h.nonce[:])
@@ -50,11 +52,13 @@ func newHello(place string, secret uint64, memory identity) hello {
 	return h
 }
 
+// encode returns the helloLength bytes of a hello.
 func (h *hello) encode() []byte {
 	data := binary.BigEndian.AppendUint64(make([]byte, 0, helloLength), h.mark)
 	return append(append(data, h.nonce[:]...), h.proof[:]...)
 }
 
+// decodeHello reads what encode returns. Nothing in it is believed before its proof is compared.
 func decodeHello(data []byte) (h hello, err error) {
 	if len(data) != helloLength {
 		return h, fmt.Errorf("%w: %d bytes", ErrProof, len(data))
@@ -71,7 +75,8 @@ func markOf(secret uint64) uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// prove forms the proof of a side.
+// prove forms the proof of a side. All that goes into it has a fixed length, so no two lists of arguments run
+// together to the same bytes.
 func prove(side, place string, secret uint64, nonce [nonceLength]byte, memory identity) (proof [sha256.Size]byte) {
 	mac := hmac.New(sha256.New, binary.BigEndian.AppendUint64(nil, secret))
 	mac.Write([]byte(side))
@@ -83,7 +88,7 @@ func prove(side, place string, secret uint64, nonce [nonceLength]byte, memory id
 	return proof
 }
 
-// proven compares a proof with what it is to be.
+// proven compares a proof with what it is to be. It takes the same time wherever the two differ.
 func proven(got []byte, side, place string, secret uint64, nonce [nonceLength]byte, memory identity) error {
 	if want := prove(side, place, secret, nonce, memory); !hmac.Equal(got, want[:]) {
 		return fmt.Errorf("%w: it is not of this secret, this place and this memory", ErrProof)
@@ -91,7 +96,7 @@ func proven(got []byte, side, place string, secret uint64, nonce [nonceLength]by
 	return nil
 }
 
-// newPlace draws the name of a place.
+// newPlace draws the name of a place from 64 random bits: places of one folder do not get in each other's way.
 func newPlace() string {
 	var b [placeLength / 2]byte
 	rand.Read(b[:])

@@ -12,7 +12,8 @@ import (
 const (
 	// greeting is how long a client may take to say who he is.
 	greeting = 2 * time.Second
-	// maxHandshakes is how many clients may do so at a time.
+	// maxHandshakes is how many clients may do so at a time. One that says nothing holds its place for a greeting at
+	// most.
 	maxHandshakes = 16
 )
 
@@ -25,12 +26,13 @@ type server struct {
 	handshakes chan struct{} // a semaphore: one entry for each client who has not proved yet who he is
 	all        sync.WaitGroup
 
+	// Invariant: the secret of every client is expected.
 	mu       sync.Mutex
 	expected map[uint64]uint64  // secrets by mark
 	clients  map[uint64]*theirs // by secret; nil: closed
 }
 
-// Open implements Host.
+// Open implements Host. The socket is there when it returns. client bounds the memory that a client may bring.
 func (d Directory) Open(size, client int) (Server, error) {
 	if err := d.make(); err != nil {
 		return nil, err
@@ -77,7 +79,8 @@ func (l *server) accept() {
 	}
 }
 
-// meet lets a client in who proves that he knows a secret that is expected, and where his memory is.
+// meet lets a client in who proves that he knows a secret that is expected, and where his memory is. The memory of
+// one who does not is closed.
 func (l *server) meet(conn *net.UnixConn) error {
 	if err := conn.SetDeadline(time.Now().Add(greeting)); err != nil {
 		return fmt.Errorf("meet a client: %w", err)
@@ -95,6 +98,7 @@ func (l *server) meet(conn *net.UnixConn) error {
 		err = proven(h.proof[:], clientSide, l.place, secret, h.nonce, memory.identity)
 	}
 	if err == nil {
+		// The client may have been given up since its secret was looked up.
 		err = l.enter(secret, memory)
 	}
 	if err != nil {
@@ -112,7 +116,8 @@ func (l *server) secret(mark uint64) (uint64, bool) {
 	return secret, known
 }
 
-// enter makes a memory that of a client, who may have had another one.
+// enter makes a memory that of a client, who may have had another one. The last one counts: a worker that joins anew
+// brings another.
 func (l *server) enter(secret uint64, memory *theirs) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +138,7 @@ func (l *server) Place() string { return l.place }
 // WriteAt implements Server.
 func (l *server) WriteAt(p []byte, at int64) (int, error) { return l.own.WriteAt(p, at) }
 
-// Expect implements Server.
+// Expect implements Server. Of more than MaxClients secrets the first are let in.
 func (l *server) Expect(secrets []uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +154,7 @@ func (l *server) Expect(secrets []uint64) {
 	}
 }
 
-// Client implements Server.
+// Client implements Server. It stays with the server, and fails once its client is expected no more.
 func (l *server) Client(secret uint64) io.ReaderAt {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Host opens and finds places.
+// Host opens and finds places. Several goroutines may use one.
 type Host interface {
 	// Open opens a place, with memory of that many bytes, for clients with memory of so many at most.
 	Open(size, client int) (Server, error)
-	// Join goes to the place of that name, with the secret by which it is expected there, and brings memory of that many
-	// bytes. It returns when both have read what the other wrote, or soon with an error.
+	// Join goes to the place of that name, with the secret by which it is expected there, and brings memory of that
+	// many bytes. It returns when both have read what the other wrote, or soon with an error.
 	Join(ctx context.Context, place string, secret uint64, size int) (Link, error)
 }
 
@@ -23,15 +23,17 @@ type Server interface {
 	Place() string
 	// WriteAt writes to the memory of who opened it, which all clients can read.
 	io.WriterAt
-	// Expect lets in those with these secrets. Who is not among them is a client no longer.
+	// Expect lets in those with these secrets. Who is not among them is a client no longer. At most MaxClients are
+	// let in.
 	Expect(secrets []uint64)
-	// Client is the memory of who has come with that secret; nil if nobody has.
+	// Client is the memory of who has come with that secret; nil if nobody has. A read fails once the client is given
+	// up.
 	Client(secret uint64) io.ReaderAt
 	// Close ends the place. It returns when all its goroutines have ended.
 	io.Closer
 }
 
-// Link is what a client has.
+// Link is what a client has. One goroutine may read while another one writes.
 type Link interface {
 	// WriteAt writes to the client's memory.
 	io.WriterAt
@@ -55,7 +57,7 @@ var (
 	ErrRoom = errors.New("shm: no room")
 )
 
-// placeLength is the number of characters in the name of a place.
+// placeLength is the number of characters in the name of a place. They are hexadecimal digits.
 const placeLength = 16
 
 // checkPlace returns an error for a name that was not made by newPlace: nothing else is looked for in a folder.

@@ -10,7 +10,7 @@ import (
 // Twin is memory within one process, for tests and simulations: all that are given the same Twin are on one host.
 type Twin struct {
 	mu      sync.Mutex
-	lobbies map[string]*twinServer
+	lobbies map[string]*twinServer // by place; guarded by mu
 	// fault decides what becomes of a read; see NewTwin.
 	fault func(data []byte) error
 }
@@ -23,7 +23,7 @@ func NewTwin(fault func(data []byte) error) *Twin {
 
 var _ Host = (*Twin)(nil)
 
-// Open implements Host.
+// Open implements Host. A client may bring memory of any size.
 func (t *Twin) Open(size, _ int) (Server, error) {
 	l := &twinServer{
 		twin: t, place: newPlace(), own: &twinMemory{twin: t, bytes: make([]byte, size)},
@@ -35,7 +35,7 @@ func (t *Twin) Open(size, _ int) (Server, error) {
 	return l, nil
 }
 
-// Join implements Host.
+// Join implements Host. The secret stands for the proof: whoever names one that is expected is let in.
 func (t *Twin) Join(_ context.Context, place string, secret uint64, size int) (Link, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (m *twinMemory) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
-// twinServer is a place.
+// twinServer is a place. In expected, nil stands for one who has not come yet.
 type twinServer struct {
 	twin     *Twin
 	place    string
@@ -97,7 +97,7 @@ func (l *twinServer) Place() string { return l.place }
 // WriteAt implements Server.
 func (l *twinServer) WriteAt(p []byte, at int64) (int, error) { return l.own.WriteAt(p, at) }
 
-// Expect implements Server.
+// Expect implements Server. Those who stay expected keep the memory that they have brought.
 func (l *twinServer) Expect(secrets []uint64) {
 	l.twin.mu.Lock()
 	defer l.twin.mu.Unlock()

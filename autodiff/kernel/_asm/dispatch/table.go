@@ -80,6 +80,7 @@ var parts = []kernel{
 	{name: "getInt16", params: "dst *float32, src *byte, n int", call: "dst, src, n"},
 }
 
+// softmax is a kernel of rows of any length, with the strides of both matrices in values.
 func softmax(name string) kernel {
 	return kernel{
 		name: name, params: "dst, src *float32, rows, columns, dstStride, srcStride int",
@@ -87,10 +88,12 @@ func softmax(name string) kernel {
 	}
 }
 
+// shortSoftmax is a kernel of dense rows of 4, 8 or 16 values, in blocks of 16 values.
 func shortSoftmax(name string) kernel {
 	return kernel{name: name, params: "dst, src *float32, blocks int", call: "dst, src, blocks"}
 }
 
+// random is a kernel that fills whole groups of 32 values from the blocks of the generator.
 func random(name string) kernel {
 	return kernel{
 		name: name, params: "dst *float32, keys *uint32, block uint64, s0, s1 uint32, groups int",
@@ -111,6 +114,7 @@ type tile struct {
 	columns, rows int
 }
 
+// AVX2 has 16 vector registers, AVX-512 and NEON have 32: hence the rows of their tiles.
 var architectures = []architecture{
 	{"amd64", []string{"AVX512", "AVX2"}, []tile{{"AVX512", 32, 14}, {"AVX512", 16, 14}, {"AVX2", 16, 6}}},
 	{"arm64", []string{"NEON"}, []tile{{"NEON", 16, 6}, {"NEON", 12, 6}, {"NEON", 8, 6}, {"NEON", 4, 6}}},

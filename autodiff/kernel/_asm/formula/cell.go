@@ -14,8 +14,9 @@ const (
 	Operands // how many there are
 )
 
-// LSTMForward emits the cell of kernel.LSTMForward: load and store are of an operand,
-// in the order in which they are needed.
+// LSTMForward emits the cell of kernel.LSTMForward: load and store are of an operand, in the order in which they
+// are needed. The reference is lstmForwardPortable. Gates are stored as soon as they are activated, which frees
+// their registers.
 func (f Formulas[V, C]) LSTMForward(load func(int) V, store func(V, int)) {
 	activate := func(gate int, function func(V) V) V {
 		v := function(load(gate))
@@ -34,8 +35,8 @@ func (f Formulas[V, C]) LSTMForward(load func(int) V, store func(V, int)) {
 	store(f.Mul(o, t), Hidden)
 }
 
-// LSTMBackward emits the reverse of the cell, of kernel.LSTMBackward: gates are loaded
-// as activations and stored as gradients of what they were made of.
+// LSTMBackward emits the reverse of the cell, of kernel.LSTMBackward: gates are loaded as activations and stored
+// as gradients of what they were made of. The reference is lstmBackwardPortable.
 func (f Formulas[V, C]) LSTMBackward(load func(int) V, store func(V, int)) {
 	one := f.Register(f.Value(1))
 	slope := func(g V) V { return f.Mul(g, f.Sub(one, g)) } // g (1-g)
@@ -66,7 +67,7 @@ const (
 	ParameterGradient
 )
 
-// Adam emits the update of kernel.Adam.
+// Adam emits the update of kernel.Adam. The reference is adamPortable.
 func (f Formulas[V, C]) Adam(s AdamStep[V], load func(int) V, store func(V, int)) {
 	grad := load(ParameterGradient)
 	first := f.Mul(grad, s.Rest1)

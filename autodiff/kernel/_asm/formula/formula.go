@@ -49,7 +49,9 @@ type Machine[V, C any] interface {
 	Except(c C, a V) V        // 0 where c, not from Negative, holds, else a
 }
 
-// Formulas emits on a machine.
+// Formulas emits on a machine. Each method is the function of kernel/portable_*.go with nearly the same name (Exp
+// is exp1, Tanh is tanh1), operation by operation: the order of operations, what is fused and which operand comes
+// first are those of the Go code, since they decide the bits.
 type Formulas[V, C any] struct{ Machine[V, C] }
 
 // On returns the formulas on m.
@@ -58,11 +60,11 @@ func On[V, C any](m Machine[V, C]) Formulas[V, C] { return Formulas[V, C]{m} }
 // Value is a constant.
 func (f Formulas[V, C]) Value(x float64) V { return f.Word(Bits(x)) }
 
-// Negate returns -x.
+// Negate returns -x: it flips the sign bit, also of zeros and NaN.
 func (f Formulas[V, C]) Negate(x V) V { return f.Xor(x, f.Word(signBit)) }
 
-// polynomial returns the value at x of the polynomial with the given coefficients,
-// the highest first.
+// polynomial returns the value at x of the polynomial with the given coefficients, the highest first: Horner's
+// rule with an FMA for each coefficient but the first.
 func (f Formulas[V, C]) polynomial(x V, coefficients []float64) V {
 	p := f.Copy(f.Value(coefficients[0]))
 	for _, c := range coefficients[1:] {

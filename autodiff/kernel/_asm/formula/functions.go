@@ -17,6 +17,7 @@ const (
 	minNormal    = 1.1754943508222875e-38
 )
 
+// The polynomials are those of portable_math.go, coefficient by coefficient.
 var expPoly = []float64{
 	0.001381459878757596, 0.0083687165752053261, 0.041668388992547989,
 	0.1666652113199234, 0.49999994039535522,
@@ -54,12 +55,13 @@ func (f Formulas[V, C]) expm1Reduced(r V) V {
 	return f.Horner(q, f.Mul(r, r), r)
 }
 
-// scale returns 2^n for n in the low bits of t.
+// scale returns 2^n for n in the low bits of t, as the bits of a float32: n in the exponent, plus those of 1. What
+// stands above the low bits of t is shifted out.
 func (f Formulas[V, C]) scale(t V) V {
 	return f.AddInt(f.Left(t, 23), f.Word(oneBits))
 }
 
-// Exp returns e^x.
+// Exp returns e^x. The scale is applied in two factors, for subnormal results.
 func (f Formulas[V, C]) Exp(x V) V {
 	x = f.Min(f.Value(89), x)
 	x = f.Max(f.Value(-104), x)
@@ -87,7 +89,7 @@ func (f Formulas[V, C]) Sigmoid(x V) V {
 	return f.Div(numerator, f.Add(z, one))
 }
 
-// Tanh returns tanh x.
+// Tanh returns tanh x. With e = e^(2|x|) - 1 it is e/(e+2), with the sign of x.
 func (f Formulas[V, C]) Tanh(x V) V {
 	a := f.And(x, f.Word(^uint32(signBit)))
 	sign := f.And(x, f.Word(signBit))
@@ -126,7 +128,8 @@ func (f Formulas[V, C]) logNormal(x V) V {
 	return f.logReduced(u, k)
 }
 
-// Log returns ln x.
+// Log returns ln x. Machines have no branches, so the special values are chosen last: -Inf for 0, x for +Inf, NaN
+// below 0 and for NaN.
 func (f Formulas[V, C]) Log(x V) V {
 	subnormal := f.Less(x, f.Value(minNormal)) // and 0, and negative
 	scaled := f.Choose(subnormal, f.Mul(x, f.Value(1<<23)), x)

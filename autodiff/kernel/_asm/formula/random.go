@@ -23,7 +23,8 @@ func (f Formulas[V, C]) Uniform(w V) V {
 	return r
 }
 
-// BoxMuller turns radius words a and angle words b into pairs of normal numbers.
+// BoxMuller turns radius words a and angle words b into pairs of normal numbers. The reference is boxMuller: the
+// angle is reduced to a quarter turn by integer arithmetic, which is exact.
 func (f Formulas[V, C]) BoxMuller(a, b V) (V, V) {
 	r := f.Sqrt(f.Mul(f.logNormal(f.Uniform(a)), f.Value(-2)))
 	q := f.Right(f.AddInt(b, f.Word(1<<29)), 30) // the nearest quarter turn

@@ -14,6 +14,7 @@ type rowAddresses struct {
 	rows               int
 }
 
+// loadRowAddresses loads the address and the row distance of A and emits the multiples that so many rows need.
 func loadRowAddresses(k *kernel) *rowAddresses {
 	a := &rowAddresses{rows: k.rows}
 	a.base, a.by1 = loadParam("a"), k.loadWord(aRow)
@@ -37,7 +38,7 @@ func loadRowAddresses(k *kernel) *rowAddresses {
 	return a
 }
 
-// row returns the place of row i at the current k.
+// row returns the place of row i at the current k, in one addressing mode of base, index and scale.
 func (a *rowAddresses) row(i int) Mem {
 	base := a.base
 	if i >= 9 {
@@ -61,7 +62,7 @@ func (a *rowAddresses) row(i int) Mem {
 	panic("no such row")
 }
 
-// next moves on to the next k.
+// next moves on to the next k: column is the distance of two columns of A, in bytes.
 func (a *rowAddresses) next(column GPVirtual) {
 	ADDQ(column, a.base)
 	if a.rows > 9 {

@@ -8,8 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// packPanels emits packPanels<ISA>, which copies the whole panels of a matrix, two
-// vectors wide: row r of panel p goes to dst + p*panel + r*width.
+// packPanels emits packPanels<ISA>, which copies the whole panels of a matrix, two vectors wide: row r of panel p
+// goes to dst + p*panel + r*width. The outer loop goes over the rows, the inner one over the panels, so that src
+// is read in the order of its memory. The reference is packPanel, in Go.
 func packPanels(t target) {
 	TEXT("packPanels"+t.name, NOSPLIT,
 		"func(dst, src *float32, panel, srcRow, rows, panels uintptr)")
@@ -50,8 +51,10 @@ func packPanels(t target) {
 	RET()
 }
 
-// packTransposed emits packTransposed8, for AVX2 and AVX-512 alike, which turns 8
-// rows of src of 8*blocks values into 8*blocks rows of dst of 8 values.
+// packTransposed emits packTransposed8, for AVX2 and AVX-512 alike, which turns 8 rows of src of 8*blocks values
+// into 8*blocks rows of dst of 8 values. A block is a square of 8 x 8: its rows are loaded half by half, rows i
+// and i+4 into one register, so that two rounds of unpacking, by values and by pairs, make columns of them. The
+// reference is the plain loop of packTransposedPanel.
 func packTransposed() {
 	TEXT("packTransposed8", NOSPLIT, "func(dst, src *float32, dstRow, srcRow, blocks uintptr)")
 	Pragma("noescape")
@@ -104,13 +107,16 @@ type strided struct {
 	by1, by3   GPVirtual
 }
 
+// multiples emits the threefold of the distance, once for all blocks.
 func (s *strided) multiples() {
 	s.by3, s.four = GP64(), GP64()
 	LEAQ(Mem{Base: s.by1}.Idx(s.by1, 2), s.by3)
 }
 
+// fourth emits the address of row 4, which moves with the base.
 func (s *strided) fourth() { LEAQ(Mem{Base: s.base}.Idx(s.by1, 4), s.four) }
 
+// row returns the place of row i, from 0 to 7.
 func (s *strided) row(i int) Mem {
 	base := s.base
 	if i >= 4 {

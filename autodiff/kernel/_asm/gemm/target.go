@@ -18,8 +18,10 @@ var (
 	avx512 = target{"AVX512", 64}
 )
 
+// lanes is the number of values of a vector.
 func (t target) lanes() int { return t.bytes / 4 }
 
+// vector returns a new register of the width in use; avo gives it its number.
 func (t target) vector() VecVirtual {
 	if t == avx512 {
 		return ZMM()
@@ -27,6 +29,7 @@ func (t target) vector() VecVirtual {
 	return YMM()
 }
 
+// zero sets a register to +0 in all lanes.
 func (t target) zero(v VecVirtual) {
 	if t == avx512 {
 		VPXORD(v, v, v)

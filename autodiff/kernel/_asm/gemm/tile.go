@@ -31,7 +31,11 @@ const (
 	relu     = 4
 )
 
-// kernel is one micro-kernel in the making.
+// kernel is one micro-kernel in the making. Its accumulators stay in registers over all k: rows x vectors of them,
+// beside the vectors of a row of B and, where A is not an operand in memory, one for a value of A:
+//
+//	AVX-512  14·2 + 2 + 1 of 32 registers
+//	AVX2      6·2 + 2 + 1 of 16 registers
 type kernel struct {
 	target
 	rows, vectors int
@@ -45,9 +49,18 @@ type kernel struct {
 //
 //	C = start + A B, each element one chain of FMAs over k
 //
-// On AVX-512 the last vector of a panel is always masked, so a narrow last panel
-// is nothing special. On AVX2, C and the bias are masked if the panel is narrow; B
-// must have its padding.
+// On AVX-512 the last vector of a panel is always masked, so a narrow last panel is nothing special. On AVX2, C
+// and the bias are masked if the panel is narrow; B must have its padding. The loop over panels holds the loop
+// over k:
+//
+//	for each panel
+//		accumulators = C, bias or 0             start; the C of the next panel is fetched
+//		for k, two at a time                    multiply
+//			load a row of the panel; for each row i: acc[i] += a[i, k]·b[k]
+//		ReLU, if it is the last block of k      finish
+//		store the accumulators to C
+//
+// The reference is multiplyPortable.
 func tile(t target, rows, vectors int) {
 	k := &kernel{target: t, rows: rows, vectors: vectors}
 	TEXT(fmt.Sprintf("tile%dx%d%s", rows, vectors*t.lanes(), t.name), NOSPLIT,
@@ -74,8 +87,10 @@ func tile(t target, rows, vectors int) {
 	RET()
 }
 
+// word returns the place of a word of the geometry.
 func (k *kernel) word(i int) Mem { return Mem{Base: k.geometry, Disp: 8 * i} }
 
+// loadWord returns a word of the geometry in a register.
 func (k *kernel) loadWord(i int) GPVirtual {
 	r := GP64()
 	MOVQ(k.word(i), r)
@@ -91,12 +106,15 @@ func param(name string) Mem {
 	return b.Addr
 }
 
+// loadParam returns an argument in a register. Arguments change in the frame from panel to panel, so they are
+// loaded anew where they are needed, which leaves the few general registers to the loop over k.
 func loadParam(name string) GPVirtual {
 	r := GP64()
 	MOVQ(param(name), r)
 	return r
 }
 
+// loadOpmask makes the mask of the last vector, from the low bits of all ones.
 func (k *kernel) loadOpmask() {
 	Comment("Mask of the columns of the last vector that exist.")
 	n, ones := GP64(), GP32()
@@ -134,6 +152,7 @@ func (k *kernel) load(at Mem, j int, mask []VecVirtual, v VecVirtual) {
 	}
 }
 
+// store is the counterpart of load.
 func (k *kernel) store(v VecVirtual, at Mem, j int, mask []VecVirtual) {
 	at = at.Offset(k.bytes * j)
 	switch {
@@ -184,6 +203,7 @@ func (k *kernel) fetchC() {
 // start sets the accumulators to the first value of their chains.
 func (k *kernel) start() {
 	k.fetchC()
+	// The three starts: C, the bias in every row, or zero.
 	f := GP32()
 	MOVL(k.word(flags), f)
 	TESTL(U32(fromC), f)
@@ -220,13 +240,15 @@ func (k *kernel) start() {
 	Label("started")
 }
 
-// multiply runs the chains over k.
+// multiply runs the chains over k. Each step fetches the row of B eight steps ahead, the A eight steps ahead where
+// it lies by columns, and a part of what comes after the tile, whose address it moves on in the geometry.
 func (k *kernel) multiply() {
 	a := loadRowAddresses(k)
 	b := loadParam("b")
 	step, column := k.loadWord(bRow), k.loadWord(aCol)
 	n, next := k.loadWord(depth), k.loadWord(ahead)
 	one := func() {
+		// The row of B is loaded once for all rows of A.
 		bs := make([]VecVirtual, k.vectors)
 		for j := range bs {
 			bs[j] = k.vector()
@@ -290,7 +312,8 @@ func (k *kernel) finish() {
 	})
 }
 
-// nextPanel moves the arguments on to the next panel, in place in the frame.
+// nextPanel moves the arguments on to the next panel, in place in the frame. Nothing that has to survive the loop
+// over k stays in a register.
 func (k *kernel) nextPanel() {
 	DECQ(k.word(panels))
 	JZ(LabelRef("end"))

@@ -8,19 +8,23 @@ var general = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 19, 20
 
 const vectors = 32
 
-// allocate gives the registers of f their numbers, by linear scan: a register is taken
-// from the first line that names it to the last. One that is named before a loop and
-// in it is taken to the loop's end.
+// allocate gives the registers of f their numbers, by linear scan: a register is taken from the first line that
+// names it to the last. One that is named before a loop and in it is taken to the loop's end. A register may get
+// the number of one whose last line is its own first: an instruction reads its operands before it writes. Nothing
+// is spilled: a function that needs more registers than there are is a mistake of the generator, and a panic.
 func allocate(f *function) {
 	live := lifetimes(f)
 	prolong(f, live)
 
+	// Numbers are taken from the front of the list and come back at its end, general ones and those of vectors
+	// apart.
 	free := map[bool][]int{false: general, true: nil}
 	for i := range vectors {
 		free[true] = append(free[true], i)
 	}
 	var taken []*register
 	for _, r := range live {
+		// Registers whose last line has come are free again.
 		var still []*register
 		for _, t := range taken {
 			if t.last <= r.first {
@@ -57,7 +61,8 @@ func lifetimes(f *function) []*register {
 	return list
 }
 
-// prolong keeps what a loop uses from outside until the loop's end.
+// prolong keeps what a loop uses from outside until the loop's end: a branch back to a label before it makes a
+// loop of the lines between. It repeats until nothing changes, since a longer life may reach into an outer loop.
 func prolong(f *function, live []*register) {
 	places := map[string]int{}
 	for i, l := range f.lines {

@@ -32,6 +32,7 @@ func (e *emitter) gates(p, n *register) operands {
 	return o
 }
 
+// lstmForward emits the cell of one row of n units. The reference is lstmForwardPortable.
 func (out *file) lstmForward() {
 	e := out.begin("lstmForward", "z, c, cNext, h, tanhC *float32, n int")
 	z, c, cNext, h, tanhC, n := e.load("z"), e.load("c"), e.load("cNext"), e.load("h"), e.load("tanhC"), e.load("n")
@@ -44,6 +45,7 @@ func (out *file) lstmForward() {
 	e.end()
 }
 
+// lstmBackward emits the reverse of the cell of one row of n units. The reference is lstmBackwardPortable.
 func (out *file) lstmBackward() {
 	e := out.begin("lstmBackward", "act, dz, dh, dc, tanhC, cPrev *float32, n int")
 	act, dz, dh, dc := e.load("act"), e.load("dz"), e.load("dh"), e.load("dc")
@@ -61,7 +63,8 @@ func (out *file) lstmBackward() {
 	e.end()
 }
 
-// adam emits the update of kernel.Adam; step points to an AdamStep.
+// adam emits the update of kernel.Adam; step points to an AdamStep. Its six constants stay in registers. The
+// reference is adamPortable.
 func (out *file) adam() {
 	e := out.begin("adam", "p, m, v, grad, step *float32, n int")
 	p, m, v, g, step, n := e.load("p"), e.load("m"), e.load("v"), e.load("grad"), e.load("step"), e.load("n")

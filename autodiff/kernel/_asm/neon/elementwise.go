@@ -6,6 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
+// functionsOfOne emits the functions of one variable, most of them two vectors at a time, so that their chains of
+// dependent operations overlap. The references are exp1, log1 and the others of portable_math.go.
 func (out *file) functionsOfOne() {
 	out.unary("exp", 2, formulas.Exp, formula.ReduceConstants, formula.ExpConstants)
 	out.unary("log", 2, formulas.Log, formula.LogConstants)
@@ -15,7 +17,8 @@ func (out *file) functionsOfOne() {
 	out.unary("relu", 4, formulas.ReLU)
 }
 
-// unary emits dst[i] = f(src[i]).
+// unary emits dst[i] = f(src[i]). several is how many vectors a step of the main loop takes; hoist are the
+// constants that stay in registers.
 func (out *file) unary(name string, several int, f func(formulas, *register) *register, hoist ...[]uint32) {
 	e := out.begin(name, "dst, src *float32, n int")
 	dst, src, n := e.load("dst"), e.load("src"), e.load("n")
@@ -26,6 +29,8 @@ func (out *file) unary(name string, several int, f func(formulas, *register) *re
 	e.end()
 }
 
+// arithmetic emits the functions that are an operation or two for each value, four vectors at a time. Their
+// references are in portable_vector.go, under the same names with Portable behind them.
 func (out *file) arithmetic() {
 	out.update("add", func(e *emitter, dst, x *register) *register { return e.Add(dst, x) })
 	out.binary("sub", func(e *emitter, _, x, y *register) *register { return e.Sub(x, y) })
@@ -72,7 +77,8 @@ func (out *file) addMul() {
 	e.end()
 }
 
-// addScaled emits dst[i] = a*x[i] + dst[i], fused.
+// addScaled emits dst[i] = a*x[i] + dst[i], fused. The instruction multiplies by lane 0 of a, which needs no
+// broadcast.
 func (out *file) addScaled() {
 	e := out.begin("addScaled", "dst *float32, a float32, x *float32, n int")
 	dst, a, x, n := e.load("dst"), e.load("a"), e.load("x"), e.load("n")

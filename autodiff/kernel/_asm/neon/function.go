@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// register is a register of the program in the making; allocate gives it a number.
+// register is a register of the program in the making, general or of vectors; allocate gives it a number. It may
+// be written several times: there are as many names as the generator makes, and no single assignment.
 type register struct {
 	vector bool
 	number int
@@ -24,6 +25,7 @@ func (r *register) f() operand           { return operand{r, "F%d"} }
 func (r *register) words() operand       { return operand{r, "V%d.S4"} }
 func (r *register) lane(i int) operand   { return operand{r, fmt.Sprintf("V%%d.S[%d]", i)} }
 
+// operand is a register in the form in which an instruction names it; the form has a verb for the number.
 type operand struct {
 	register *register
 	form     string
@@ -51,6 +53,7 @@ func (f *function) op(text string, operands ...operand) {
 	f.lines = append(f.lines, line{text: text, operands: operands})
 }
 
+// label adds a label. Labels are local to the function.
 func (f *function) label(name string) { f.lines = append(f.lines, line{label: name}) }
 
 // branch adds an instruction that may jump to a label.
@@ -58,6 +61,7 @@ func (f *function) branch(text, target string, operands ...operand) {
 	f.lines = append(f.lines, line{text: text + " " + target, target: target, operands: operands})
 }
 
+// newGP and newVector return a register that nothing has written.
 func newGP() *register     { return &register{} }
 func newVector() *register { return &register{vector: true} }
 
@@ -78,13 +82,14 @@ func (f *function) load(name string) *register {
 	return r
 }
 
+// copyGP returns the value of a general register in a new one.
 func (f *function) copyGP(from *register) *register {
 	r := newGP()
 	f.op("MOVD %s, %s", from.gp(), r.gp())
 	return r
 }
 
-// print writes the function in the syntax of Go's assembler.
+// print writes the function in the syntax of Go's assembler. Its frame has the parameters and no locals.
 func (f *function) print(b *strings.Builder) {
 	allocate(f)
 	fmt.Fprintf(b, "\n// func %s(%s)%s\n", f.name, f.params.list, f.params.resultSuffix())
@@ -98,6 +103,8 @@ func (f *function) print(b *strings.Builder) {
 	}
 }
 
+// print writes an instruction; one that Go's assembler lacks is a WORD, with the numbers of its registers in it
+// and the text as a comment.
 func (l line) print() string {
 	var names []any
 	word := l.word

@@ -49,10 +49,12 @@ var (
 	broadcast  = instruction{text: "VDUP V%[2]s.S[0], V%[1]s.S4"} // lane 0
 )
 
+// vshl shifts words left.
 func vshl(bits int) instruction {
 	return instruction{text: fmt.Sprintf("VSHL $%d, V%%[2]s.S4, V%%[1]s.S4", bits)}
 }
 
+// vushr shifts words right, and zeros in.
 func vushr(bits int) instruction {
 	return instruction{text: fmt.Sprintf("VUSHR $%d, V%%[2]s.S4, V%%[1]s.S4", bits)}
 }
@@ -99,7 +101,7 @@ var (
 	sxtl2  = instruction{0x4f10a400, "sxtl2 v%s.4s, v%s.8h"}
 )
 
-// sshr shifts signed integers right.
+// sshr shifts signed integers right. The sign is what comes in.
 func sshr(bits int) instruction {
 	return instruction{0x4f000400 | uint32(64-bits)<<16, fmt.Sprintf("sshr v%%s.4s, v%%s.4s, #%d", bits)}
 }

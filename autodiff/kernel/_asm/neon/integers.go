@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
+// integers emits the kernels of gradients that travel as integers; their references are in portable_integers.go.
 func (out *file) integers() {
 	out.greatest()
 	out.putInt16()
@@ -57,9 +58,8 @@ func (out *file) getInt16() {
 	e.end()
 }
 
-// roundGroups emits the rounding of whole groups of 64 values, with the words of the
-// groups of random numbers: the low halves for its first 32 values, the high ones for
-// the others.
+// roundGroups emits the rounding of whole groups of 64 values, with the words of the groups of random numbers: the
+// low halves for its first 32 values, the high ones for the others. The reference is roundGroupsPortable.
 func (out *file) roundGroups() {
 	e := out.begin("roundGroups", "x *float32, keys *uint32, block uint64, stream0, stream1 uint32, a, limit float32, groups int")
 	x, scale, limit := e.load("x"), e.new(broadcast, e.load("a")), e.new(broadcast, e.load("limit"))
@@ -68,6 +68,7 @@ func (out *file) roundGroups() {
 		y := e.Mul(scale, e.loadVector(x.at(displacement)))
 		e.storeVector(e.formulas().Round(y, half, limit), x.at(displacement))
 	}
+	// a has words of the first half of a group, b of the second; their low and high halves are 32 values apart.
 	e.eachGroup(func(a, b *register, displacement int) {
 		for i, w := range []*register{a, b} {
 			round(e.And(w, e.Word(formula.HalfWord)), displacement+64*i)

@@ -19,6 +19,9 @@ func (s *span) load(p *register) *register {
 	return v
 }
 
+// loadInto loads the values at p into v. Of a part it loads the first value, which clears the other lanes, and
+// then lanes 1 and 2 from where they are or, if they do not exist, from a value that does: nothing beyond the
+// values is read. Lane 3 is zero.
 func (s *span) loadInto(v, p *register) {
 	if !s.partial {
 		s.op("FMOVQ %s, %s", p.at(s.displacement), v.f())
@@ -30,7 +33,8 @@ func (s *span) loadInto(v, p *register) {
 	}
 }
 
-// store writes the values to p. Where lanes do not exist, others overwrite them.
+// store writes the values to p. Where lanes do not exist, others overwrite them: lane 2 goes first and lane 0
+// last, so of lanes with one place the one that exists wins.
 func (s *span) store(v, p *register) {
 	if !s.partial {
 		s.storeVector(v, p.at(s.displacement))
@@ -41,6 +45,7 @@ func (s *span) store(v, p *register) {
 	s.op("FMOVS %s, %s", v.f(), p.at(s.displacement))
 }
 
+// place returns the address that is offset bytes from p, on the span's displacement.
 func (s *span) place(p, offset *register) *register {
 	to := newGP()
 	s.op("ADD %s, %s, %s", p.gp(), offset.gp(), to.gp())
@@ -58,8 +63,8 @@ func (s *span) existing(v *register) *register {
 	return s.And(v, s.mask)
 }
 
-// first is the span of the first n of four lanes, n from 1 to 3. The mask is made only
-// if it is wanted.
+// first is the span of the first n of four lanes, n from 1 to 3. The mask is made only if it is wanted. Of n = 1,
+// 2 and 3 values, the second place is 0, 4 and 4 bytes and the third 0, 4 and 8 bytes from the first.
 func (e *emitter) first(n *register, masked bool) *span {
 	s := &span{emitter: e, partial: true, second: newGP(), third: newGP()}
 	e.op("LSR $1, %s, %s", n.gp(), s.second.gp())
@@ -75,9 +80,10 @@ func (e *emitter) first(n *register, masked bool) *span {
 	return s
 }
 
-// each emits a loop over n > 0 values: body for several whole vectors at a time, then
-// for single ones, then for the rest. The pointers advance past what body has done; n is
-// used up.
+// each emits a loop over n > 0 values: body for several whole vectors at a time, then for single ones, then for
+// the rest of one to three values. The pointers advance past what body has done in whole vectors; n is used up.
+// masked is for bodies that need to know which lanes exist. All copies of body give the same bits for a value, so
+// it does not matter where a vector ends.
 func (e *emitter) each(label string, several int, n *register, pointers []*register, masked bool, body func(s *span)) {
 	if several > 1 {
 		e.whole(label+"Several", several, n, pointers, body)
@@ -105,8 +111,10 @@ func (e *emitter) whole(label string, several int, n *register, pointers []*regi
 	e.addBytes(n, 4*several)
 }
 
-// eachSixteen emits a loop over the n values at the pointers, 16 at a time and then the
-// rest; body gets vector i of a sixteen. The pointers advance; n stays.
+// eachSixteen emits a loop over the n values at the pointers, 16 at a time and then the rest; body gets vector i
+// of a sixteen. The pointers advance; n stays. The rest is up to three whole vectors and a part of one: since lane
+// i mod 16 is what the bits of a sum depend on, body i of the part has to be that of its vector, so there is a
+// copy of the part for each i.
 func (e *emitter) eachSixteen(label string, n *register, pointers []*register, body func(i int, s *span)) {
 	left := e.copyGP(n)
 	e.subtract(left, 16)
@@ -122,6 +130,8 @@ func (e *emitter) eachSixteen(label string, n *register, pointers []*register, b
 	e.branch("BGE", label)
 	e.label(label + "Rest")
 	e.addBytes(left, 16)
+	// What is left is less than 16 values: a chain of whole vectors with an exit to the copy of the part that
+	// comes next.
 	part := func(i int) string { return fmt.Sprintf("%sPart%d", label, i) }
 	for i := range 3 {
 		e.branch("CBZ %s,", label+"End", left.gp())

@@ -4,7 +4,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
-// emitter emits one function on vectors of four lanes. It is the formulas' machine.
+// emitter emits one function on vectors of four lanes. It is the formulas' machine: a value is a register, which
+// may be a constant that no instruction has loaded yet.
 type emitter struct {
 	*function
 	file      *file
@@ -25,12 +26,14 @@ type condition struct {
 // begin starts the function name<NEON>.
 func (out *file) begin(name, list string) *emitter { return out.beginResult(name, list, "") }
 
+// beginResult starts a function that returns a value of the given type, bool or uint32; "" is none.
 func (out *file) beginResult(name, list, result string) *emitter {
 	f := &function{name: name + "NEON", params: parseParams(list, result)}
 	out.functions = append(out.functions, f)
 	return &emitter{function: f, file: out, hoisted: map[uint32]*register{}}
 }
 
+// end returns from the function.
 func (e *emitter) end() { e.op("RET") }
 
 // useTable makes the constants available.
@@ -64,6 +67,7 @@ func (e *emitter) Word(b uint32) *register {
 	return r
 }
 
+// Value is Word of the bits of x as a float32.
 func (e *emitter) Value(x float64) *register { return e.Word(formula.Bits(x)) }
 
 // Register returns a, which is loaded if it is a constant that is not.
@@ -75,6 +79,7 @@ func (e *emitter) Register(a *register) *register {
 	return a
 }
 
+// loadConstant loads a constant into all lanes of d: from the table or, if it is zero, from nothing.
 func (e *emitter) loadConstant(d *register, b uint32) {
 	if b == 0 {
 		e.into(d, vzero)
@@ -129,6 +134,7 @@ func (r *register) ordinary() bool {
 func (e *emitter) AddProduct(acc, a, b *register) { e.into(acc, vfmla, a, b) }
 func (e *emitter) SubProduct(acc, a, b *register) { e.into(acc, vfmls, a, b) }
 
+// Horner adds p*x to a copy of c, as there is no instruction that replaces a factor.
 func (e *emitter) Horner(p, x, c *register) *register { return e.into(e.Copy(c), vfmla, p, x) }
 
 func (e *emitter) And(a, b *register) *register { return e.new(vand, a, b) }
@@ -168,6 +174,7 @@ func (e *emitter) Negative(a *register) condition {
 	return condition{mask: e.new(cmltZero, a)}
 }
 
+// Choose takes the bits of a where the mask has ones (VBIT) or zeros (VBIF), and those of b elsewhere.
 func (e *emitter) Choose(c condition, a, b *register) *register {
 	if c.negated {
 		return e.into(e.Copy(b), vbif, a, c.mask)

@@ -24,6 +24,7 @@ func main() {
 	}
 }
 
+// gemm has the micro-kernels of the matrix products for every shape of tile, the packing and the peak.
 func gemm() *file {
 	var f file
 	for vectors := panelVectors; vectors >= 1; vectors-- {
@@ -37,6 +38,7 @@ func gemm() *file {
 	return &f
 }
 
+// vector has all other kernels.
 func vector() *file {
 	var f file
 	f.functionsOfOne()

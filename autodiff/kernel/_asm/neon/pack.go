@@ -1,7 +1,8 @@
 package main
 
-// packPanels emits packPanels, which copies the whole panels of a matrix: row r of
-// panel p goes to dst + p*panel + r*64.
+// packPanels emits packPanels, which copies the whole panels of a matrix: row r of panel p goes to
+// dst + p*panel + r*64. A panel is four vectors wide, 64 bytes. The outer loop goes over the rows, the inner one
+// over the panels, so that src is read in the order of its memory. The reference is packPanel, in Go.
 func (out *file) packPanels() {
 	e := out.begin("packPanels", "dst, src *float32, panel, srcRow, rows, panels uintptr")
 	dst, src, panel, srcRow := e.load("dst"), e.load("src"), e.load("panel"), e.load("srcRow")
@@ -30,14 +31,16 @@ func (out *file) packPanels() {
 	e.end()
 }
 
-// packTransposed emits packTransposed8, which turns 8 rows of src of 8*blocks values
-// into 8*blocks rows of dst of 8 values: per four rows, two squares of 4 x 4 in a block.
+// packTransposed emits packTransposed8, which turns 8 rows of src of 8*blocks values into 8*blocks rows of dst of
+// 8 values: per four rows, two squares of 4 x 4 in a block. The reference is the plain loop of
+// packTransposedPanel.
 func (out *file) packTransposed() {
 	e := out.begin("packTransposed8", "dst, src *float32, dstRow, srcRow, blocks uintptr")
 	e.name = "packTransposed8" // as on amd64, where it is for two instruction sets
 	dst, src, dstRow, srcRow, blocks := e.load("dst"), e.load("src"), e.load("dstRow"), e.load("srcRow"), e.load("blocks")
 	e.label("block")
 	from := e.copyGP(src)
+	// Rows 0 to 3 fill the first half of each row of dst, rows 4 to 7 the second.
 	for half := range 2 {
 		var squares [2][4]*register
 		for i := range 4 {
@@ -65,7 +68,7 @@ func (out *file) packTransposed() {
 	e.end()
 }
 
-// transpose returns the columns of four rows.
+// transpose returns the columns of four rows. The two rounds of TRN exchange single values, then pairs of them.
 func (e *emitter) transpose(v [4]*register) [4]*register {
 	even, odd := [2]*register{}, [2]*register{} // columns 0 and 2, 1 and 3, of two rows
 	for i := range even {

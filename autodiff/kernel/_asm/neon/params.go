@@ -13,17 +13,20 @@ type params struct {
 	bytes        int // of the frame
 }
 
+// param is a parameter: its name, its type and its place in the frame, in bytes from the first.
 type param struct {
 	name, kind string
 	offset     int
 }
 
-// parseParams reads a parameter list of Go.
+// parseParams reads a parameter list of Go. Each parameter is aligned to its size, 4 or 8 bytes, and the result to
+// 8.
 func parseParams(list, result string) params {
 	p := params{list: list, result: result}
 	fields := strings.Split(list, ", ")
 	kind := ""
 	p.all = make([]param, len(fields))
+	// The type stands behind the last name of a list such as a, b *float32.
 	for i := len(fields) - 1; i >= 0; i-- {
 		name, own, typed := strings.Cut(fields[i], " ")
 		if typed {
@@ -51,6 +54,7 @@ func parseParams(list, result string) params {
 	return p
 }
 
+// find returns the parameter with a name, which there has to be.
 func (p params) find(name string) param {
 	for _, q := range p.all {
 		if q.name == name {
@@ -60,6 +64,7 @@ func (p params) find(name string) param {
 	panic(fmt.Sprintf("no parameter %s in (%s)", name, p.list))
 }
 
+// resultSuffix is the type of the result behind a space, or nothing.
 func (p params) resultSuffix() string {
 	if p.result == "" {
 		return ""

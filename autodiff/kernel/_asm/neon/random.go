@@ -5,6 +5,7 @@ import "github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 // draw turns the words 0 and 1 of blocks, and the words 2 and 3, into numbers.
 type draw func(e *emitter, a, b *register) (*register, *register)
 
+// random emits the distributions of the bulk generator. Their references are in portable_random.go.
 func (out *file) random() {
 	single := func(f func(formulas, *register) *register) draw {
 		return func(e *emitter, a, b *register) (*register, *register) {
@@ -41,6 +42,7 @@ func (e *emitter) eachGroup(body func(a, b *register, displacement int), next fu
 	e.label("loop")
 	for half := range 2 {
 		x := e.philox([4]*register{nil, nil, stream[0], stream[1]}, block, keys)
+		// x holds one word of four blocks in each vector; zipped, words 0 and 1 of two blocks stand side by side.
 		for i, zip := range []instruction{vzip1, vzip2} {
 			body(e.new(zip, x[0], x[1]), e.new(zip, x[2], x[3]), 32*half+16*i)
 		}
@@ -57,8 +59,8 @@ func (e *emitter) spread(r *register) *register {
 	return d
 }
 
-// philox returns the four words of the next four blocks, and moves block on. Words 0
-// and 1 of the counters are made here.
+// philox returns the four words of the next four blocks, and moves block on. Words 0 and 1 of the counters are
+// made here. The ten rounds read their two keys one after another from keys. The reference is Philox.Block.
 func (e *emitter) philox(x [4]*register, block, keys *register) [4]*register {
 	x[0], x[1] = e.counters(block)
 	m0, m1 := e.Word(formula.Mult0), e.Word(formula.Mult1)

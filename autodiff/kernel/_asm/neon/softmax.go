@@ -10,6 +10,7 @@ import (
 // in the sign of a zero and where there is a NaN. The results are the same: e^0 is 1
 // for either zero, and a row with a NaN becomes NaN whatever is subtracted.
 
+// softmaxName is the name of the kernel.
 func softmaxName(log bool) string {
 	if log {
 		return "logSoftmax"
@@ -34,8 +35,9 @@ func (e *emitter) normalise(log bool, x, norm *register) *register {
 	return e.Mul(x, norm)
 }
 
-// softmax emits the softmax, or its logarithm, of each row: its maximum, the sum of the
-// exponentials (kept in dst if they are wanted), then the result.
+// softmax emits the softmax, or its logarithm, of each row: its maximum, the sum of the exponentials (kept in dst
+// if they are wanted), then the result. The references are softmaxPortable and logSoftmaxPortable. A row is gone
+// through three times.
 func (out *file) softmax(log bool) {
 	e := out.begin(softmaxName(log), "dst, src *float32, rows, n, dstStride, srcStride int")
 	dst, src, rows, n := e.load("dst"), e.load("src"), e.load("rows"), e.load("n")
@@ -43,7 +45,9 @@ func (out *file) softmax(log bool) {
 	e.hoist(formula.ReduceConstants, formula.ExpConstants)
 
 	e.label("row")
+	// First pass: the maximum of the row.
 	max := e.rowMax(src, n)
+	// Second pass: exponentials and their sum in 16 lanes.
 	sum := e.zeros()
 	x, y := e.copyGP(src), e.copyGP(dst)
 	e.eachSixteen("sum", n, pointers(x, y), func(i int, s *span) {
@@ -53,6 +57,7 @@ func (out *file) softmax(log bool) {
 		}
 		e.into(sum[i], fadd, sum[i], s.existing(v))
 	})
+	// Third pass: the result, from the exponentials in dst or from the row itself.
 	norm := e.normaliser(log, max, e.fold(sum, fadd))
 	from := e.copyGP(dst)
 	if log {
@@ -101,6 +106,7 @@ func (out *file) shortSoftmax(columns int, log bool) {
 		exps = append(exps, e.formulas().Exp(e.Sub(v, max[i])))
 	}
 	sum := e.foldRows(exps, columns, fadd)
+	// Vectors of one row share their normaliser.
 	norms := map[*register]*register{}
 	for i := range 4 {
 		norm := norms[sum[i]]
@@ -121,8 +127,9 @@ func (out *file) shortSoftmax(columns int, log bool) {
 	e.end()
 }
 
-// foldRows joins the rows of the given number of columns in 16 values; rows of more than
-// four share a register.
+// foldRows joins the rows of the given number of columns in 16 values; rows of more than four share a register.
+// The result has a register for each of the four vectors, with the value of its row in all lanes; vectors of one
+// row have the same.
 func (e *emitter) foldRows(v []*register, columns int, f instruction) []*register {
 	switch columns {
 	case 4:

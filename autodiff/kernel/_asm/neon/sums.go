@@ -1,5 +1,6 @@
 package main
 
+// sums emits the reductions. Their references are in portable_vector.go and fold32.
 func (out *file) sums() {
 	out.sumLanes()
 	out.sumSquaresLanes()
@@ -30,6 +31,7 @@ func (e *emitter) addUp(label string, sum []*register, x, n *register) {
 	})
 }
 
+// zeros returns 16 lanes of 0.
 func (e *emitter) zeros() []*register {
 	var list []*register
 	for range 4 {
@@ -38,7 +40,8 @@ func (e *emitter) zeros() []*register {
 	return list
 }
 
-// sumSquaresLanes emits s[i mod 16] += x[i]² in float64, i ascending.
+// sumSquaresLanes emits s[i mod 16] += x[i]² in float64, i ascending. A vector of float32 makes two of float64, so
+// 16 lanes take eight registers.
 func (out *file) sumSquaresLanes() {
 	e := out.begin("sumSquaresLanes", "s *float64, x *float32, n int")
 	to, x, n := e.load("s"), e.load("x"), e.load("n")
@@ -80,13 +83,15 @@ func (e *emitter) fold(v []*register, f instruction) *register {
 	return e.foldFour(e.new(f, first, second), f)
 }
 
-// foldFour joins the four lanes of a vector.
+// foldFour joins the four lanes of a vector, i and i+2, then i and i+1; every lane of the result holds the same.
 func (e *emitter) foldFour(v *register, f instruction) *register {
 	v = e.new(f, v, e.new(swapHalves, v))
 	return e.new(f, v, e.new(swapPairs, v))
 }
 
-// addSumColumns emits dst[j] += src[i, j], i ascending.
+// addSumColumns emits dst[j] += src[i, j], i ascending. The sums of some columns stay in registers while the loop
+// goes down the rows; dst is read and written once for each block of columns. The reference is
+// addSumColumnsPortable.
 func (out *file) addSumColumns() {
 	e := out.begin("addSumColumns", "dst, src *float32, rows, n, stride int")
 	dst, src, rows, n, stride := e.load("dst"), e.load("src"), e.load("rows"), e.load("n"), e.loadStride("stride")

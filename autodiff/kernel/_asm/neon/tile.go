@@ -23,6 +23,7 @@ const (
 )
 
 const (
+	// The largest tile, in rows of A and in vectors of a panel.
 	tileRows     = 6
 	panelVectors = 4
 )
@@ -42,11 +43,21 @@ type tile struct {
 //
 //	C = start + A B, each element one chain of FMAs over k
 //
-// 6 x 16 is 24 accumulators, 4 vectors of B and 4 values of A: all registers. A value of A
-// is loaded alone and multiplied by element, which takes no work from the pipes that
-// multiply, whatever the strides of A. A narrow panel takes as few vectors as hold
-// its columns; B must have whole vectors, of C only what exists is touched. Nothing is
-// fetched ahead: whether that pays was not measured on any such processor.
+// 6 x 16 is 24 accumulators, 4 vectors of B and 4 values of A: all registers. A value of A is loaded alone and
+// multiplied by element, which takes no work from the pipes that multiply, whatever the strides of A. A narrow
+// panel takes as few vectors as hold its columns; B must have whole vectors, of C only what exists is touched.
+// Nothing is fetched ahead: whether that pays was not measured on any such processor. The loop over panels holds
+// that over k:
+//
+//	for each panel
+//		accumulators = C, bias or 0             start
+//		for k, two at a time                    multiply
+//			load a row of the panel; for each row i: acc[i] += b[k]·a[i, k]
+//		ReLU, if it is the last block of k      finish
+//		store the accumulators to C
+//
+// Only tiles of the full width have the loop over panels: a narrow panel is the last. The reference is
+// multiplyPortable.
 func (out *file) tile(rows, vectors int) {
 	list := fmt.Sprintf("a, b, c, bias *float32, geometry *[%d]uintptr", geometryWords)
 	t := &tile{emitter: out.begin(fmt.Sprintf("tile%dx%d", rows, 4*vectors), list), rows: rows, vectors: vectors}
@@ -77,6 +88,7 @@ func (t *tile) get(word int) *register {
 	return r
 }
 
+// rowsOfA keeps the address of every row of A in a register; a common offset moves over the columns.
 func (t *tile) rowsOfA() {
 	t.a = []*register{t.load("a")}
 	if t.rows == 1 {
@@ -90,6 +102,7 @@ func (t *tile) rowsOfA() {
 	}
 }
 
+// newAccumulators makes new registers for the sums of a panel, so that their lives end with it.
 func (t *tile) newAccumulators() {
 	t.accs = nil
 	for range t.rows {
@@ -165,13 +178,15 @@ func (t *tile) part(j int, last *span) *span {
 	return &span{emitter: t.emitter, displacement: 16 * j}
 }
 
+// read loads a row of C, or the bias, into accumulators.
 func (t *tile) read(row []*register, from *register, last *span) {
 	for j, v := range row {
 		t.part(j, last).loadInto(v, from)
 	}
 }
 
-// multiply runs the chains over k, two steps at a time and then the odd one.
+// multiply runs the chains over k, two steps at a time and then the odd one. Values of A are loaded three rows
+// before they are needed, so that they are there when the multiplications come to them.
 func (t *tile) multiply() {
 	b, step := t.copyGP(t.b), t.get(bRow)
 	column, n := t.get(aCol), t.get(depth)

@@ -5,6 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
+// arithmetic emits the functions that are an operation or two for each value. Their references are in
+// portable_vector.go, under the same names with Portable behind them.
 func arithmetic(bytes int) {
 	add(bytes)
 	binary(bytes, "sub", func(e *emitter, _, x, y vector) vector { return e.sub(x, y) })
@@ -31,7 +33,8 @@ func add(bytes int) {
 	e.end()
 }
 
-// binary emits dst[i] = f(dst[i], x[i], y[i]).
+// binary emits dst[i] = f(dst[i], x[i], y[i]); hoist are the constants of f. A function that does not use dst
+// loads it in vain.
 func binary(bytes int, name string, f func(e *emitter, dst, x, y vector) vector, hoist ...uint32) {
 	e := begin(bytes, name, "func(dst, x, y *float32, n int)")
 	dst, x, y, n := arg("dst"), arg("x"), arg("y"), arg("n")
@@ -68,7 +71,7 @@ func scale(bytes int) {
 	e.end()
 }
 
-// addRow emits dst[i, j] += row[j].
+// addRow emits dst[i, j] += row[j]: a loop over the rows around that over the n columns; stride is in values.
 func addRow(bytes int) {
 	e := begin(bytes, "addRow", "func(dst, row *float32, rows, n, stride int)")
 	dst, row, rows, n, stride := arg("dst"), arg("row"), arg("rows"), arg("n"), arg("stride")

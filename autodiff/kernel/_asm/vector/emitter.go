@@ -11,8 +11,10 @@ import (
 // vector is a register of the width in use.
 type vector = VecVirtual
 
-// emitter emits the operations of one function, on vectors of 32 or 64 bytes. Each
-// operation returns its result in a new register, unless its comment says so.
+// emitter emits the operations of one function, on vectors of 32 or 64 bytes. Each operation returns its result in
+// a new register, unless its comment says so. Registers are virtual: avo gives them numbers, and fails if more are
+// in use at a time than there are. Its methods take operands in the order of the formula; the calls of avo have
+// that of Go's assembler, which is the reverse, with the result last.
 type emitter struct {
 	bytes   int
 	hoisted map[uint32]vector // constants that stay in registers
@@ -26,17 +28,20 @@ func begin(bytes int, name, signature string) *emitter {
 	return e
 }
 
+// end clears the upper halves of the registers, without which code for SSE would be slow after AVX, and returns.
 func (e *emitter) end() {
 	VZEROUPPER()
 	RET()
 }
 
+// wide reports whether the function is for AVX-512.
 func (e *emitter) wide() bool { return e.bytes == 64 }
 func (e *emitter) lanes() int { return e.bytes / 4 }
 
 // perSixteen returns how many vectors 16 values take.
 func (e *emitter) perSixteen() int { return 64 / e.bytes }
 
+// isa is the end of the function's name.
 func (e *emitter) isa() string {
 	if e.wide() {
 		return "AVX512"
@@ -66,6 +71,7 @@ func (e *emitter) hoist(lists ...[]uint32) {
 	}
 }
 
+// broadcast loads a constant into all lanes of a new register.
 func (e *emitter) broadcast(b uint32) vector {
 	r := e.new()
 	VBROADCASTSS(constant(b), r)
@@ -95,12 +101,14 @@ func (e *emitter) reg(o Op) vector {
 	return e.copy(o)
 }
 
+// copy returns a register or a place in memory in a new register.
 func (e *emitter) copy(o Op) vector {
 	r := e.new()
 	VMOVUPS(o, r)
 	return r
 }
 
+// zero returns +0 in all lanes of a new register; the instruction on its lowest part clears all of it.
 func (e *emitter) zero() vector {
 	r := e.new()
 	VXORPS(r.AsX(), r.AsX(), r.AsX())
@@ -137,6 +145,7 @@ func (e *emitter) subProduct(acc, a vector, b Op) { VFNMADD231PS(b, a, acc) }
 // horner is p = p*x + c, in place.
 func (e *emitter) horner(p, x vector, c Op) { VFMADD213PS(c, x, p) }
 
+// and, or and xor work on the bits of all lanes.
 func (e *emitter) and(a vector, b Op) vector {
 	r := e.new()
 	if e.wide() {
@@ -205,6 +214,7 @@ const (
 	greater         = 14
 )
 
+// compare compares lane by lane with a predicate of VCMPPS.
 func (e *emitter) compare(a vector, predicate int, b Op) condition {
 	if e.wide() {
 		k := K()

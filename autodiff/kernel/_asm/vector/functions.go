@@ -6,6 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
+// functions emits the functions of one variable, with the constants that each keeps in registers where there are
+// enough. The references are exp1, log1 and the others of portable_math.go.
 func functions(bytes int) {
 	unary(bytes, "exp", formulas.Exp, formula.ReduceConstants, formula.ExpConstants)
 	unary(bytes, "log", formulas.Log, formula.LogConstants)

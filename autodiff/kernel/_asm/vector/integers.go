@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
+// integers emits the kernels of gradients that travel as integers; their references are in portable_integers.go.
 func integers(bytes int) {
 	greatest(bytes)
 	putInt16(bytes)
@@ -14,7 +15,8 @@ func integers(bytes int) {
 	roundGroups(bytes)
 }
 
-// greatest emits the greatest magnitude, as an integer.
+// greatest emits the greatest magnitude, as an integer: a maximum for each lane, then of the lanes by halves. A
+// maximum does not depend on the order.
 func greatest(bytes int) {
 	e := begin(bytes, "greatest", "func(x *float32, n int) uint32")
 	x, n := arg("x"), arg("n")
@@ -23,6 +25,7 @@ func greatest(bytes int) {
 	e.each("loop", n, pointers(x), func(s *span) {
 		VPMAXSD(e.and(s.load(at(x)), magnitude), most, most)
 	})
+	// From here on the lanes are joined: 16 or 8 to 4, 2 and 1.
 	half := XMM()
 	if e.wide() {
 		quarter := YMM()
@@ -85,11 +88,14 @@ func getInt16(bytes int) {
 	e.end()
 }
 
-// roundGroups emits the rounding of whole groups of 64 values, with the words of the groups of random numbers: see groups.
+// roundGroups emits the rounding of whole groups of 64 values, with the words of the groups of random numbers: see
+// groups. Of each word the low half rounds a value of the first half of the group, the high half one of the
+// second. The reference is roundGroupsPortable.
 func roundGroups(bytes int) {
 	e := begin(bytes, "roundGroups", "func(x *float32, keys *uint32, block uint64, stream0, stream1 uint32, a, limit float32, groups int)")
 	x, keys, n := arg("x"), arg("keys"), arg("groups")
 	e.hoist([]uint32{formula.Mult0, formula.Mult1, formula.HalfWord}, formula.RoundConstants)
+	// The counter has the numbers of the next four or eight blocks, one in each 64-bit lane.
 	counter, step := e.new(), e.new()
 	VPBROADCASTQ(argPlace("block"), counter)
 	VPADDQ(table("blockNumbers", 0), counter, counter)

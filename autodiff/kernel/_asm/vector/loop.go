@@ -15,6 +15,7 @@ type span struct {
 	v     vector
 }
 
+// load returns the values at a place.
 func (s *span) load(at Mem) vector {
 	r := s.new()
 	switch {
@@ -28,6 +29,7 @@ func (s *span) load(at Mem) vector {
 	return r
 }
 
+// store writes the values to a place.
 func (s *span) store(r vector, at Mem) {
 	switch {
 	case s.whole:
@@ -39,8 +41,14 @@ func (s *span) store(r vector, at Mem) {
 	}
 }
 
-// each emits a loop over n > 0 values: body for whole vectors, and once more for
-// the rest. The pointers advance past what body has done; n is used up.
+// each emits a loop over n > 0 values: body for whole vectors, and once more for the rest, under a mask. The
+// pointers advance past what body has done in whole vectors; n is used up. Both copies of body give the same bits
+// for a value, so it does not matter where a vector ends.
+//
+//	n -= lanes; if n < 0 goto Tail
+//	loop: body; pointers += bytes; n -= lanes; if n >= 0 goto loop
+//	Tail: n += lanes; if n == 0 goto End; body under the mask of n lanes
+//	End:
 func (e *emitter) each(label string, n GPVirtual, pointers []GPVirtual, body func(s *span)) {
 	advance := func() {
 		for _, p := range pointers {
@@ -93,7 +101,8 @@ func (e *emitter) tailMask(n GPVirtual, first int) vector {
 	return m
 }
 
-// sixteen is the part of a row's next 16 values that exists, as one or two vectors.
+// sixteen is the part of a row's next 16 values that exists, as one or two vectors. Sums go by sixteens whatever
+// the vectors are, since lane i mod 16 is what the bits depend on.
 type sixteen struct {
 	*emitter
 	spans []*span
@@ -154,6 +163,7 @@ func arg(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
 // at is the place that p points to.
 func at(p GPVirtual) Mem { return Mem{Base: p} }
 
+// pointers makes a list of its arguments.
 func pointers(p ...GPVirtual) []GPVirtual { return p }
 
 // argPlace is where an argument lies in the frame.
@@ -165,6 +175,7 @@ func argPlace(name string) Mem {
 	return b.Addr
 }
 
+// copyOf returns the value of a general register in a new one.
 func (e *emitter) copyOf(p GPVirtual) GPVirtual {
 	r := GP64()
 	MOVQ(p, r)

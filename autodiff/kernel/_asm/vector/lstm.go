@@ -20,6 +20,7 @@ func byteCounts(n GPVirtual) (by1, by3 GPVirtual) {
 	return by1, by3
 }
 
+// operands are the places of the four gates.
 func (g gates) operands() operands {
 	return operands{
 		formula.InputGate:  at(g.p),
@@ -38,6 +39,8 @@ func (o operands) of(s *span) (load func(int) Op, store func(Op, int)) {
 		func(v Op, i int) { s.store(v.(vector), o[i]) }
 }
 
+// lstmForward emits the cell of one row of n units. One pointer and two distances, n and 3n values, reach all four
+// gates. The reference is lstmForwardPortable.
 func lstmForward(bytes int) {
 	e := begin(bytes, "lstmForward", "func(z, c, cNext, h, tanhC *float32, n int)")
 	z, c, cNext, h, tanhC, n := arg("z"), arg("c"), arg("cNext"), arg("h"), arg("tanhC"), arg("n")
@@ -51,6 +54,7 @@ func lstmForward(bytes int) {
 	e.end()
 }
 
+// lstmBackward emits the reverse of the cell of one row of n units. The reference is lstmBackwardPortable.
 func lstmBackward(bytes int) {
 	e := begin(bytes, "lstmBackward", "func(act, dz, dh, dc, tanhC, cPrev *float32, n int)")
 	act, dz, dh, dc := arg("act"), arg("dz"), arg("dh"), arg("dc")
@@ -68,7 +72,8 @@ func lstmBackward(bytes int) {
 	e.end()
 }
 
-// adam emits the update of kernel.Adam; step points to an AdamStep.
+// adam emits the update of kernel.Adam; step points to an AdamStep. Its six constants stay in registers. The
+// reference is adamPortable.
 func adam(bytes int) {
 	e := begin(bytes, "adam", "func(p, m, v, grad, step *float32, n int)")
 	p, m, v, g, step, n := arg("p"), arg("m"), arg("v"), arg("grad"), arg("step"), arg("n")

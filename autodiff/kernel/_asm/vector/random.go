@@ -8,6 +8,7 @@ import (
 	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
+// random emits the distributions of the bulk generator. Their references are in portable_random.go.
 func random(bytes int) {
 	single := func(f func(formulas, Op) Op) func(*emitter, vector, vector) (vector, vector) {
 		return func(e *emitter, a, b vector) (vector, vector) { return e.apply(f, a), e.apply(f, b) }
@@ -22,9 +23,10 @@ func random(bytes int) {
 	groups(bytes, "logistics", single(formulas.Logistic), formula.UniformConstants)
 }
 
-// groups emits the filling of whole groups of 32 values. One block of the generator
-// sits in each 64-bit lane: on AVX-512 a group is one step of the loop, on AVX2 two.
-// f turns the words 0 and 1 of the blocks, and the words 2 and 3, into numbers.
+// groups emits the filling of whole groups of 32 values. One block of the generator sits in each 64-bit lane: on
+// AVX-512 a group is one step of the loop, on AVX2 two. f turns the words 0 and 1 of the blocks, and the words 2
+// and 3, into numbers. On AVX2 a step has four of the eight blocks: it writes the first 32 bytes of both halves of
+// the group, the next step the last 32.
 func groups(bytes int, name string, f func(e *emitter, a, b vector) (vector, vector), hoist ...[]uint32) {
 	e := begin(bytes, name, "func(dst *float32, keys *uint32, block uint64, stream0, stream1 uint32, groups int)")
 	dst, keys, n := arg("dst"), arg("keys"), arg("groups")
@@ -61,6 +63,7 @@ func groups(bytes int, name string, f func(e *emitter, a, b vector) (vector, vec
 // word sits in the lower half of its 64-bit lane; what the multiplications leave in
 // the upper halves never matters.
 func (e *emitter) philox(counter vector, keys GPVirtual) (vector, vector) {
+	// Words 0 and 1 of the counter are the number of the block, 2 and 3 its stream.
 	x := [4]vector{counter, e.upper(counter), e.new(), e.new()}
 	VBROADCASTSS(argPlace("stream0"), x[2])
 	VBROADCASTSS(argPlace("stream1"), x[3])

@@ -19,6 +19,7 @@ func (e *emitter) normaliser(log bool, max, sum vector) vector {
 	return e.div(e.valueReg(1), sum)
 }
 
+// softmaxName is the name of the kernel.
 func softmaxName(log bool) string {
 	if log {
 		return "logSoftmax"
@@ -26,8 +27,9 @@ func softmaxName(log bool) string {
 	return "softmax"
 }
 
-// softmax emits the softmax, or its logarithm, of each row: its maximum, the sum of
-// the exponentials (kept in dst if they are wanted), then the result.
+// softmax emits the softmax, or its logarithm, of each row: its maximum, the sum of the exponentials (kept in dst
+// if they are wanted), then the result. The references are softmaxPortable and logSoftmaxPortable. A row is gone
+// through three times.
 func softmax(bytes int, log bool) {
 	e := begin(bytes, softmaxName(log), "func(dst, src *float32, rows, n, dstStride, srcStride int)")
 	dst, src, rows, n := arg("dst"), arg("src"), arg("rows"), arg("n")
@@ -35,7 +37,9 @@ func softmax(bytes int, log bool) {
 	e.hoist(formula.ReduceConstants, formula.ExpConstants)
 
 	Label("row")
+	// First pass: the maximum of the row.
 	max := e.broadcastLane(e.fold(e.rowMax(src, n, rest), maxTo))
+	// Second pass: exponentials and their sum in 16 lanes.
 	sum := e.zeros()
 	x, y := e.copyOf(src), e.copyOf(dst)
 	e.eachSixteen("sum", n, rest, pointers(x, y), func(block sixteen) {
@@ -47,6 +51,7 @@ func softmax(bytes int, log bool) {
 			e.addExisting(s, v, sum[i])
 		})
 	})
+	// Third pass: the result, from the exponentials in dst or from the row itself.
 	norm := e.normaliser(log, max, e.broadcastLane(e.fold(sum, addTo)))
 	from := dst
 	if log {
@@ -130,6 +135,7 @@ func shortSoftmax(bytes, columns int, log bool) {
 	for i := range e.perSixteen() {
 		x = append(x, e.copy(at(src).Offset(i*bytes)))
 	}
+	// All rows of a block have their maxima, exponentials and sums at once, each lane that of its own row.
 	max := e.foldRows(x, columns, maxTo)
 	var exps []vector
 	for i, v := range x {
@@ -158,6 +164,7 @@ func (e *emitter) foldRows(v []vector, columns int, f folding) []vector {
 	for _, x := range v {
 		out = append(out, e.copy(x))
 	}
+	// On AVX2 a row of 16 is two vectors: the first halving is between them, and both get the result.
 	if columns == 16 && !e.wide() {
 		f(out[1], out[0])
 		out[1] = out[0]

@@ -6,6 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
+// sums emits the reductions. Their references are in portable_vector.go and fold32.
 func sums(bytes int) {
 	sumLanes(bytes)
 	sumSquaresLanes(bytes)
@@ -55,7 +56,8 @@ func (e *emitter) addUp(label string, sum []vector, x, n GPVirtual, rest sixteen
 	})
 }
 
-// sumSquaresLanes emits s[i mod 16] += x[i]² in float64, i ascending.
+// sumSquaresLanes emits s[i mod 16] += x[i]² in float64, i ascending. A vector of float32 makes two of float64, so
+// 16 lanes take twice the registers.
 func sumSquaresLanes(bytes int) {
 	e := begin(bytes, "sumSquaresLanes", "func(s *float64, x *float32, n int)")
 	to, x, n := arg("s"), arg("x"), arg("n")
@@ -114,12 +116,16 @@ func sumRows(bytes int) {
 // folding is an operation on vectors that is repeated to join lanes.
 type folding func(a, into VecVirtual)
 
+// addTo adds a to into, in place.
 func addTo(a, into VecVirtual) { VADDPS(a, into, into) }
+
+// maxTo is the greater one; where either is a NaN or both are zero, it is a.
 func maxTo(a, into VecVirtual) { VMAXPS(a, into, into) }
 
 // fold joins 16 lanes by halves: i and i+8, then i+4, i+2, i+1. The result is in
 // lane 0 of the register returned.
 func (e *emitter) fold(v []vector, f folding) VecVirtual {
+	// Upper half onto lower half, four times: the width halves from 16 lanes to one.
 	y, x, t := YMM(), XMM(), XMM()
 	if e.wide() {
 		VEXTRACTF64X4(U8(1), v[0], y)
@@ -138,7 +144,9 @@ func (e *emitter) fold(v []vector, f folding) VecVirtual {
 	return x
 }
 
-// addSumColumns emits dst[j] += src[i, j], i ascending.
+// addSumColumns emits dst[j] += src[i, j], i ascending. The sums of some columns stay in registers while the loop
+// goes down the rows; dst is read and written once for each block of columns. The reference is
+// addSumColumnsPortable.
 func addSumColumns(bytes int) {
 	e := begin(bytes, "addSumColumns", "func(dst, src *float32, rows, n, stride int)")
 	dst, src, n, stride := arg("dst"), arg("src"), arg("n"), arg("stride")

@@ -23,11 +23,14 @@ func constant(b uint32) Mem {
 	return table("constants", 32*i)
 }
 
+// table returns a place in the data with the given name.
 func table(name string, offset int) Mem {
 	return NewDataAddr(Symbol{Name: name, Static: true}, offset)
 }
 
-// tables emits the data of all functions.
+// tables emits the data of all functions: the constants that were used, the masks of tails, and for the generator
+// the numbers of the blocks of a vector and the steps of its counter. It comes after the functions, when all
+// constants are known.
 func tables() {
 	GLOBL("constants", attr.RODATA|attr.NOPTR)
 	for i, b := range constants {
