@@ -27,7 +27,7 @@ const (
 // alwaysHosts are names that every certificate of a broker has: this machine, and the service in a compose file.
 func alwaysHosts() []string { return []string{"localhost", "127.0.0.1", "nats"} }
 
-// canonical is the form of a host's name in certificates. ErrHost: it cannot be one.
+// canonical is the form of a host's name in certificates. The error is ErrHost.
 func canonical(host string) (string, error) {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.String(), nil

@@ -51,8 +51,8 @@ const (
 	implicitRetries = 3
 )
 
-// SeedURL returns the address of a server's routes with its scheme. ErrSeed: it is none. What may be a password is
-// not repeated.
+// SeedURL returns the address of a server's routes with its scheme. The error is ErrSeed, and repeats nothing that
+// may be a password.
 func SeedURL(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if !strings.Contains(text, "://") {
@@ -171,7 +171,7 @@ func (b *Broker) Routes() string {
 	return ""
 }
 
-// Joined is the number of other servers that are reached. 0 as well if the server does not say.
+// Joined is the number of other servers that are reached. It is 0, too, if the server does not say.
 func (b *Broker) Joined() int {
 	list, err := b.server.Routez(nil)
 	if err != nil {

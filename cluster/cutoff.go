@@ -12,7 +12,7 @@ var ErrOpen = errors.New("broker: only a server with a certificate of routes can
 
 // CutOff closes the routes to all other servers and takes none, or lets them come again. It is for the injection of
 // faults: to the others it looks like a link that is gone. Clients stay. A route that is just being made may last a
-// second longer. Off means to be cut off.
+// second longer. With off the routes are closed.
 func (b *Broker) CutOff(off bool) error {
 	if b.enforcer == nil { // without keys
 		return ErrOpen

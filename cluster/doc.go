@@ -1,4 +1,4 @@
-// Package cluster is what a cluster stands on: its broker, the connections to it, its keys and the keys that are closed.
+// Package cluster is what a cluster stands on: its broker and the connections to it, its keys and those closed.
 //
 // A Bus carries the protocol of package wire over NATS. Limits, reconnection and what the server tells are dealt with
 // here; no message is known.

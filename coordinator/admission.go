@@ -23,7 +23,7 @@ func (m *machine) receiveBanned(a *trust.Account, msg wire.Message) {
 }
 
 // admit checks what is common to all messages: run, term, membership and direction; and says whether what it refuses
-// is an offence. No reason: the message may be handled.
+// is an offence. An empty reason lets the message through.
 func (m *machine) admit(w *member, msg wire.Message) (reason Reason, detail string, offence bool) {
 	h := msg.Head()
 	if err := wire.CheckWorker(h.From); err != nil {
@@ -136,7 +136,7 @@ func (m *machine) deny(now time.Duration, w *member, h *wire.Header, reason Reas
 }
 
 // unfit says why a worker's program is not the run's, if so. The run has so many parameters, and a job of that hash.
-// Empty: it is.
+// The reason is empty for one that fits.
 func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, detail, help string) {
 	switch {
 	case msg.Size != size || !slices.Equal(msg.Terms, c.TermNames):
@@ -154,8 +154,8 @@ func (c *Config) unfit(msg *wire.Ready, size int, job string) (reason Reason, de
 	return "", "", ""
 }
 
-// becomeReady gives a worker that has built its program the parameters and work. It is sent parameters and leases.
-// One whose program is not the run's is sent a Refusal.
+// becomeReady gives a worker that has built its program the parameters and work. One whose program is not the run's
+// is sent a Refusal.
 func (m *machine) becomeReady(now time.Duration, w *member, msg *wire.Ready) {
 	if reason, detail, help := m.cfg.unfit(msg, len(m.run.opt.theta), m.job); reason != "" {
 		m.deny(now, w, msg.Head(), reason, detail, help)

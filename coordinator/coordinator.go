@@ -221,7 +221,7 @@ func (c *Coordinator) Run(ctx context.Context) error {
 			c.machine.stop()
 		}
 		c.execute()
-		// What the machine does after it went back can be to go back further.
+		// After it went back, the machine may have to go back further.
 		for c.back != nil && !c.finished {
 			c.goBack(ctx)
 		}

@@ -76,7 +76,7 @@ type members struct {
 	out    *outbox
 }
 
-// newMembers returns no members, who write what is to be said to out.
+// newMembers returns an empty list, which writes to out what is to be said to workers.
 func newMembers(out *outbox) members {
 	return members{byKey: make(map[key]*member), names: make(map[string]uint64), shared: make(map[string]bool), out: out}
 }

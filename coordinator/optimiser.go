@@ -75,7 +75,7 @@ func (o *optimiser) moments() []vector.Moment {
 	return list
 }
 
-// fits says what is wrong with a checkpoint's moments for this rule. nil: nothing.
+// fits says what is wrong with a checkpoint's moments for this rule. It is nil for one that fits.
 func (o *optimiser) fits(cp *Checkpoint) error {
 	same := func(a checkpoint.Moment, b vector.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)

@@ -79,7 +79,8 @@ type storedState struct {
 // MarshalJSON writes all that a filter goes on from. What is not finite becomes null.
 func (s *State) MarshalJSON() ([]byte, error) {
 	return json.Marshal(storedState{
-		s.Steps, s.Of, eval.NumberList(s.Mean), eval.NumberList(s.SD), eval.NumberList(s.Weights), eval.NumberList(s.Expected),
+		s.Steps, s.Of, eval.NumberList(s.Mean), eval.NumberList(s.SD), eval.NumberList(s.Weights),
+		eval.NumberList(s.Expected),
 		eval.NumberList(s.Noise), eval.NumberRows(s.past), s.first.T, eval.NumberList32(s.first.Observations),
 		eval.NumberList32(s.first.Controls), eval.NumberList32(s.z), eval.NumberList32(s.switched), s.measured,
 	})

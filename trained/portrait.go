@@ -193,7 +193,8 @@ func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error
 		return nil
 	}
 	p.Fan = &Fan{
-		Begin: begin, Series: eval.NumberRows(s.Observations), Mean: eval.NumberRows(f.Mean), Low: eval.NumberRows(f.Quantile(0.05)),
+		Begin: begin, Series: eval.NumberRows(s.Observations), Mean: eval.NumberRows(f.Mean),
+		Low: eval.NumberRows(f.Quantile(0.05)),
 		High:     eval.NumberRows(f.Quantile(0.95)),
 		InnerLow: eval.NumberRows(f.Quantile(0.25)), InnerHigh: eval.NumberRows(f.Quantile(0.75)),
 	}

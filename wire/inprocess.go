@@ -44,8 +44,8 @@ type inProcessBus struct {
 
 var _ Lender = (*inProcessBus)(nil)
 
-// Publish implements Bus. A chunk for a reader in this process is in its buffer when Publish returns, and parameters
-// are in a queue of each subscriber.
+// Publish implements Bus. The reader of a gradient in this process has handled it when Publish returns; parameters
+// are in the queue of each subscriber.
 func (b *inProcessBus) Publish(subject string, data []byte) error {
 	if len(data) > b.MaxPayload() {
 		return fmt.Errorf("%w: %d bytes, limit %d", ErrTooLarge, len(data), b.MaxPayload())

@@ -168,7 +168,7 @@ func (w *Worker) verify(chunk int) {
 	}
 	r.mixed[i] = false
 	from, to := r.sections.Span(i, 1)
-	// The digest comes from the coordinator, on a subject where no other worker speaks.
+	// The digest comes from the coordinator, on a subject where a worker with a key of its own may not speak.
 	if r.sections.DigestsOf(i, 1, t.values[from:to]) == wire.Part(r.digests, i, 1) {
 		return
 	}

@@ -173,7 +173,7 @@ func (p *Shards) Validate(slot int, _ uint64, shard int, terms []float32) error 
 	b := p.batches.empty()
 	b.begin(p, n)
 	for i := range n {
-		// The draws belong to the sequence, and not to the shard, so that the number of shards does not matter.
+		// A window belongs to its sequence, and not to the shard.
 		index := shard*n + i
 		b.draws = p.windows.At(0, uint32(index), validationSample)
 		p.sequences.Validation(&s.window, &b.draws, index, p.sampling.Window)

@@ -103,8 +103,7 @@ type work struct {
 	sharing  sharing
 }
 
-// peers is the exchange with other workers: sections of sums, and parameters that are handed on. Nothing of it
-// outlives the pass but the subscription, the memory and the lag.
+// peers is the exchange with other workers: sections of sums, and parameters that are handed on.
 type peers struct {
 	met     wire.Subscription // to what other workers say; nil: nobody is heard yet
 	gave    map[string]int    // by key: chunks that were sent to other workers in this pass

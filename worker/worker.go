@@ -293,7 +293,7 @@ func (w *Worker) tick() error {
 	if now.Sub(w.lastBeat) >= w.heartbeat-w.heartbeat/8 || w.beatsSoon(now) {
 		w.beat(now)
 	}
-	// Each piece is followed by a Fetch, so silence means that one of them was lost.
+	// Each piece is followed by a Fetch, so silence may mean that one of the two was lost.
 	if w.fetching() && now.Sub(w.data.movedAt) >= w.heartbeat/4 {
 		w.fetch()
 	}

@@ -102,7 +102,7 @@ func (a *Account) Clear() (since uint64, tainted bool) {
 	return a.since, tainted
 }
 
-// Accounts are what is known of all workers that were ever members. It grows by a token for each worker that ever did
+// Accounts are what is known of all workers that were ever members. There is one more for each worker that ever did
 // something of note: see Forget.
 type Accounts struct {
 	byToken map[uint64]*Account

@@ -33,7 +33,7 @@ func (a *Auditing) Any() bool { return a.Share > 0 || a.Sums > 0 || a.allBelow >
 func (a *Auditing) Repeats(step uint64) bool { return step < a.allBelow }
 
 // Draws decides whether a block is to be computed twice; shared says that workers sum it, or that it is such a sum.
-// With the same key the answer is the same each time, whoever gets the block.
+// The choice does not depend on who gets the block.
 func (a *Auditing) Draws(step uint64, work wire.Work, b vector.Block, shared bool) bool {
 	share := a.Share
 	if shared {

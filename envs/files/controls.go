@@ -67,7 +67,7 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 		return nil, err
 	}
 	if in == nil {
-		return nil, controlFault(path, "", "save them as .npz, .npy or .csv", "controls are not read from files of this format")
+		return nil, controlFault(path, "", "save them as .npz, .npy or .csv", "controls are not read from such files")
 	}
 	return p, inFile(path, p.readTable(in, names, times, id))
 }

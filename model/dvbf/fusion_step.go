@@ -45,7 +45,9 @@ func (f *fusionForecaster) Advance(dst, from *model.Belief, u []float32, by mode
 
 // move computes the transition of one step from a belief, whose z is block 0 of the result; block 1 is for the
 // next state. The tape must have been reset.
-func (f *fusionForecaster) move(from *model.Belief, u []float32) (z, weights autodiff.Tensor, move statespace.Transition) {
+func (f *fusionForecaster) move(from *model.Belief, u []float32) (
+	z, weights autodiff.Tensor, move statespace.Transition,
+) {
 	t, d, n := f.Tape, f.m.dims, from.B
 	z = t.New(2*n, d.NZ)
 	copy(z.Value, from.Z)
