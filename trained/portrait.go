@@ -194,7 +194,7 @@ func (p *Portrait) forecast(run *Run, s Series, horizon int, image [3]int) error
 	}
 	p.Fan = &Fan{
 		Begin: begin, Series: eval.NumberRows(s.Observations), Mean: eval.NumberRows(f.Mean),
-		Low: eval.NumberRows(f.Quantile(0.05)),
+		Low:      eval.NumberRows(f.Quantile(0.05)),
 		High:     eval.NumberRows(f.Quantile(0.95)),
 		InnerLow: eval.NumberRows(f.Quantile(0.25)), InnerHigh: eval.NumberRows(f.Quantile(0.75)),
 	}

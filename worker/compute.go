@@ -241,7 +241,7 @@ func (l *lease) chunk(i int) []byte {
 }
 
 // vectors manages memory of the program's size, so that a step allocates none. It grows to what a step needs at most
-// and stays so. Slots and the worker use it at a time.
+// and stays so. Slots and the worker use it at the same time.
 type vectors struct {
 	size, terms int
 

@@ -20,8 +20,7 @@ type build struct {
 	err     error
 }
 
-// prepare takes the next step towards Ready: it fetches the data set, builds the program, or sends the Ready. It
-// leads to a Fetch, a build, or a Ready.
+// prepare takes the next step towards Ready: it fetches the data set, builds the program, or sends the Ready.
 func (w *Worker) prepare() {
 	switch {
 	case w.building: // finish calls prepare again
@@ -147,8 +146,7 @@ type dataset struct {
 	movedAt   time.Time // time of the last request or arrival
 }
 
-// offered reports whether a Welcome offers a data set correctly, or none. The size is within wire.MaxData, as every
-// message is.
+// offered reports whether a Welcome offers a data set correctly, or none. The decoder has bounded the size.
 func offered(msg *wire.Welcome) bool {
 	if msg.DataHash == "" {
 		return msg.DataSize == 0
@@ -157,7 +155,7 @@ func offered(msg *wire.Welcome) bool {
 }
 
 // openData checks whether the worker has the data set that a coordinator offers. If not, it allocates memory for it.
-// That is at most wire.MaxData bytes.
+// The decoder has bounded that by wire.MaxData bytes.
 func (w *Worker) openData(msg *wire.Welcome) {
 	s, pieces := &w.data, wire.Pieces{Size: msg.DataSize, Each: msg.Chunk}
 	whole := s.hash != "" && s.missing == 0

@@ -16,7 +16,9 @@ import (
 // then on it reads parameters where it is told that they lie, and puts there what is pulled. Whatever goes wrong with
 // that ends it for good, and vectors travel as chunks: nothing waits for shared memory.
 
-// sharing is the memory that the worker shares with one coordinator. Invariant: a result of leases[i] lies at i·size.
+// sharing is the memory that the worker shares with one coordinator.
+//
+// Invariant: a result of leases[i] lies at i·size.
 type sharing struct {
 	link   shm.Link // nil: none
 	size   int      // bytes of a result
