@@ -109,7 +109,8 @@ type BanList struct {
 	log  hclog.Logger
 
 	mu     sync.Mutex      // guards the fields below, and changes of list and file
-	saved  []wire.Ban      // in the file, and told in the log
+	saved  []wire.Ban      // in the file
+	told   []wire.Ban      // in the log
 	stamp  stamp           // of the file when it was last read or written
 	warned map[string]bool // keys of which it was logged that their messages are dropped
 }
@@ -128,7 +129,7 @@ func NewBanList(dir string, bus wire.Bus, log hclog.Logger) (*BanList, error) {
 		return nil, err
 	}
 	k := &BanList{
-		Gate: wire.NewGate(list, bus.Key()), dir: dir, bus: bus, log: log, saved: list, warned: map[string]bool{},
+		Gate: wire.NewGate(list, bus.Key()), dir: dir, bus: bus, log: log, saved: list, told: list, warned: map[string]bool{},
 	}
 	k.stamp = k.look()
 	for _, b := range list {
@@ -190,7 +191,7 @@ func (k *BanList) keep() {
 		}
 	}
 	if err := k.save(); err != nil {
-		k.log.Error("the ban holds until this process ends", "error", err)
+		k.log.Error("the file of banned keys could not be written; until it can be, the ban holds in this process", "error", err)
 	}
 }
 
@@ -203,28 +204,31 @@ func Sum(o wire.Offender) string {
 	return strings.Join(parts, ", ")
 }
 
-// save writes the gate's list if it differs from the file's, and logs the difference. The lock is held.
+// save writes the gate's list if it differs from the file's, and logs what is new in it. After an error the file is as
+// it was, and reread tries again. The lock is held.
 func (k *BanList) save() error {
 	list := k.Gate.Bans()
 	for _, b := range list {
-		if _, news := AddBan(k.saved, b.Key, "", b.Since); news {
+		if _, news := AddBan(k.told, b.Key, "", b.Since); news {
 			k.log.Warn("key banned: nothing that its workers say is heard", "key", b.Key, "reason", b.Reason, "remedy",
 				"switchyard unban "+b.Key)
 		}
 	}
-	for _, b := range k.saved {
+	for _, b := range k.told {
 		if _, gone := AddBan(list, b.Key, "", b.Since); gone {
 			k.log.Info("key is let in again", "key", b.Key)
 			delete(k.warned, b.Key)
 		}
 	}
+	k.told = list
 	if slices.Equal(list, k.saved) {
 		return nil
 	}
-	err := Save(k.dir, list)
-	// Even after an error: the gate has the list, and the log has said so.
+	if err := Save(k.dir, list); err != nil {
+		return err
+	}
 	k.saved, k.stamp = list, k.look()
-	return err
+	return nil
 }
 
 // reread takes over what somebody has written into the file. So a ban can be lifted by hand. A file that cannot be
@@ -235,6 +239,7 @@ func (k *BanList) reread() {
 	now := k.look()
 	// It is read only when its time or size has changed.
 	if now == k.stamp {
+		_ = k.save() // what could not be written before; the log has the error
 		return
 	}
 	k.stamp = now

@@ -49,6 +49,26 @@ func TestBanList_SurvivesARestart(t *testing.T) {
 	}
 }
 
+// What cannot be written is written as soon as it can be.
+func TestBanList_TriesAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	k := newBanList(t, dir)
+	if err := os.WriteFile(dir, nil, 0o600); err != nil { // there can be no folder of this name
+		t.Fatal(err)
+	}
+	if changed, err := k.Ban(a, "stolen"); err == nil || !changed || !k.Gate.Banned(a) {
+		t.Fatalf("changed %v, error %v", changed, err)
+	}
+	k.reread()
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	k.reread()
+	if list, err := Load(dir); err != nil || len(list) != 1 || list[0].Key != a {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 // What somebody else writes into the file holds, and what the gate finds is written.
 func TestBanList_FollowsFileAndGate(t *testing.T) {
 	dir := t.TempDir()

@@ -71,6 +71,9 @@ func Start(cfg Config) (*Broker, error) {
 	// Without keys everybody is NoKey, whom no ban can name.
 	if cfg.Auth != "" && cfg.Bans != "" {
 		if b.enforcer, err = newEnforcer(options, cfg.Bans, cfg.Log); err != nil {
+			if front != nil {
+				front.Close()
+			}
 			return nil, err
 		}
 	}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
@@ -145,13 +144,7 @@ func (c *Cluster) tls() (config *tls.Config, pin string, err error) {
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair}, RootCAs: roots, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert,
 		ServerName: c.Expect, MinVersion: tls.VersionTLS12,
-	}, pinOf(pair.Leaf), nil
-}
-
-// pinOf is what NATS knows a certificate's key by.
-func pinOf(c *x509.Certificate) string {
-	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
-	return hex.EncodeToString(sum[:])
+	}, PinOf(pair.Leaf), nil
 }
 
 // nameServer gives a server of a cluster a name of its own.

@@ -77,7 +77,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		return nil, fmt.Errorf("%w: the broker's payload limit of %d bytes leaves no room for chunks", ErrConfig,
 			bus.MaxPayload())
 	}
-	job := len(cfg.Job) + headroom
+	job := len(cfg.Job) + headroom + cfg.tensorBytes()
 	for _, name := range cfg.TermNames {
 		job += len(name)
 	}

@@ -43,6 +43,14 @@ func (c *Config) tensors(size int) []int {
 	return sizes
 }
 
+// tensorBytes is the most that the sizes of the tensors take in a Welcome: five bytes each in msgpack.
+func (c *Config) tensorBytes() int {
+	if c.Gradients == wire.Float32 && c.Parameters == wire.Float32 {
+		return 0
+	}
+	return 5 * max(1, len(c.Layout))
+}
+
 // offer says in a Welcome how gradients and parameters travel, if not as float32. size is the number of parameters.
 func (c *Config) offer(w *wire.Welcome, size int) {
 	if c.Gradients != wire.Float32 {

@@ -168,21 +168,29 @@ func (ms *members) report() MembershipReport {
 	return MembershipReport{Workers: ms.ready(), Slots: ms.slots()}
 }
 
+// rememberedMost is the largest number of ids that are remembered after their workers have gone.
+const rememberedMost = 16 * maxMembers
+
 // name notes under which id a worker was ready. That is kept when the worker has gone. Of more ids than are
 // remembered, all others count as shared.
 func (ms *members) name(id string, token uint64) {
 	switch known := ms.names[id]; {
-	case known == 0 && len(ms.names) < 16*maxMembers:
+	case known == 0 && len(ms.names) < rememberedMost:
 		ms.names[id] = token
-	case known != token:
+	case known != 0 && known != token:
 		ms.shared[id] = true
 	}
+}
+
+// doubtful reports whether several workers may have been ready under an id.
+func (ms *members) doubtful(id string) bool {
+	return ms.shared[id] || ms.names[id] == 0 && len(ms.names) >= rememberedMost
 }
 
 // turnAway refuses the worker with a token. Another one under the same id does not believe it. It is sent only where
 // an id is not in doubt: to one that shares it with others, or took it from another, nothing need be said.
 func (ms *members) turnAway(id string, token uint64, reason, help string) {
-	if ms.taken(id, token) || ms.shared[id] || ms.names[id] != token && ms.names[id] != 0 {
+	if ms.taken(id, token) || ms.doubtful(id) || ms.names[id] != token && ms.names[id] != 0 {
 		return
 	}
 	ms.out.sendMarked(id, token, &wire.Refusal{Reason: wire.Clip(reason), Remedy: wire.Clip(help)})

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -82,5 +83,21 @@ func TestMember_LoadCountsBusyTime(t *testing.T) {
 	w.Pace.Deliver(3, 2)
 	if rate, _ := w.Pace.Rate(); w.busy != 0 || rate != 3.0/6 {
 		t.Errorf("%d busy, %g shards per second", w.busy, rate)
+	}
+}
+
+// TestMembers_RemembersNoMoreIDs: ids beyond those that are remembered are in doubt, and take no memory.
+func TestMembers_RemembersNoMoreIDs(t *testing.T) {
+	ms := &members{names: make(map[string]uint64), shared: make(map[string]bool)}
+	for i := range rememberedMost + 10 {
+		ms.name(fmt.Sprint("worker-", i), uint64(i+1))
+	}
+	last := fmt.Sprint("worker-", rememberedMost)
+	if len(ms.names) != rememberedMost || len(ms.shared) != 0 || !ms.doubtful(last) || ms.doubtful("worker-0") {
+		t.Errorf("%d ids, %d shared; the last is in doubt: %v, the first: %v", len(ms.names), len(ms.shared), ms.doubtful(last),
+			ms.doubtful("worker-0"))
+	}
+	if ms.name("worker-0", 99); !ms.doubtful("worker-0") {
+		t.Error("an id of two workers is not in doubt")
 	}
 }

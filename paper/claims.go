@@ -194,14 +194,14 @@ func (r *Results) order(env string, keys []string, horizons []int) Verdict {
 }
 
 // share judges whether the error of Normal is a share of that of Fusion, within a factor of 1.5. It is
-// |ln(Normal/Fusion/want)| ≤ ln 1.5 for every seed; seeds are paired in their order.
+// |ln(Normal/Fusion/want)| ≤ ln 1.5 for every seed that both have.
 func (r *Results) share(env string, want float64) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, k := range []int{5, 10} {
-		normal := r.values(r.group(Table1, env, "normal"), "table1", eval.Name("ratio_to_static", k))
-		fusion := r.values(r.group(Table1, env, "fusion"), "table1", eval.Name("ratio_to_static", k))
+		normal, fusion := r.pairs(r.group(Table1, env, "normal"), r.group(Table1, env, "fusion"), "table1",
+			eval.Name("ratio_to_static", k))
 		var logs []float64
-		for i := range min(len(normal), len(fusion)) {
+		for i := range normal {
 			logs = append(logs, -math.Abs(math.Log(normal[i]/fusion[i]/want)))
 		}
 		ratio := spreadOf(normal).mean / spreadOf(fusion).mean

@@ -127,6 +127,21 @@ func (r *Results) values(g *Group, protocol, metric string) []float64 {
 	return list
 }
 
+// pairs are the values of two groups for the seeds for which both were measured. Groups have the same seeds in the same
+// order.
+func (r *Results) pairs(a, b *Group, protocol, metric string) (x, y []float64) {
+	if a == nil || b == nil {
+		return nil, nil
+	}
+	for i := range min(len(a.trials), len(b.trials)) {
+		v, w := r.numbers[a.trials[i]][protocol].Get(metric), r.numbers[b.trials[i]][protocol].Get(metric)
+		if !math.IsNaN(v) && !math.IsNaN(w) {
+			x, y = append(x, v), append(y, w)
+		}
+	}
+	return x, y
+}
+
 // column is a column of the curves of a group for each seed that was measured. It is [seed][row of the CSV file].
 func (r *Results) column(g *Group, protocol, name string) [][]float64 {
 	var list [][]float64
