@@ -114,13 +114,13 @@ func (u unrolled) pairSum(n Node) {
 	})
 }
 
-// input declares an input of all bodies and gives each body its columns of it: the input itself if it has all,
-// their product, or a matrix product that selects them.
+// input declares an input of all bodies and gives each body its columns of it: the input itself if it has all in their
+// order, their product, or a matrix product that selects them.
 func (u unrolled) input(in Value, p Places) {
 	u.Input(in.Name, p.Width, in.Doc)
 	for k, names := range u.names {
 		switch columns := p.Columns[k]; {
-		case len(columns) == p.Width && !p.Product:
+		case len(columns) == p.Width && slices.IsSorted(columns) && !p.Product:
 			names[in.Name] = in.Name
 		case p.Product:
 			y := ""

@@ -154,14 +154,19 @@ type Observation struct{ Values, Controls []float64 }
 // Step filters the next observation of each of several series, all at once. No state may be there twice. The first
 // observations of a series, as many as the model infers a first state from, are filtered again with each that
 // comes. next[i] belongs to states[i]. A series that has begun costs one step of the model, all of these together.
-// The first ErrSeries ends it, before anything is filtered.
+// The first ErrSeries ends it before anything is filtered, and no state is another then.
 func (o *Online) Step(states []*State, next []Observation) error {
 	d := o.dims
 	o.x, o.u = grow(o.x, len(states)*d.NX), grow(o.u, len(states)*d.NU)
+	pasts := make([][][]float64, len(states))
 	for i, n := range next {
-		if err := o.scale(states[i], o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
+		var err error
+		if pasts[i], err = o.scale(states[i], o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
 			return err
 		}
+	}
+	for i, s := range states {
+		s.past = pasts[i]
 	}
 	// Those that go on from a state are filtered as one batch; those that begin, each by itself.
 	var together []int
@@ -192,32 +197,32 @@ func (o *Online) Step(states []*State, next []Observation) error {
 	return nil
 }
 
-// scale writes an observation in the units of the model. Where training transformed the data, the state keeps as
-// many observations as differences reach back, and this one.
-func (o *Online) scale(s *State, x, u []float32, n Observation) error {
+// scale writes an observation in the units of the model. Where training transformed the data, past are as many
+// observations as differences reach back, and this one, for the state to keep.
+func (o *Online) scale(s *State, x, u []float32, n Observation) (past [][]float64, err error) {
 	if n.Controls == nil {
 		n.Controls = make([]float64, o.dims.NU)
 	}
 	values := n.Values
 	if o.run.transforms() {
 		if len(values) != o.dims.NX {
-			return flatten(x, [][]float64{values}, o.dims.NX, files.Scale{}, "observations")
+			return nil, flatten(x, [][]float64{values}, o.dims.NX, files.Scale{}, "observations")
 		}
-		past := append(s.past[max(0, len(s.past)-o.run.lag()):len(s.past):len(s.past)], values)
+		past = append(s.past[max(0, len(s.past)-o.run.lag()):len(s.past):len(s.past)], values)
 		changed, err := o.run.transformed(past)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		s.past, values = past, changed[len(changed)-1]
+		values = changed[len(changed)-1]
 	}
 	own, err := o.as(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := flatten(x, [][]float64{values}, o.dims.NX, own.scale.Observations, "observations"); err != nil {
-		return err
+		return nil, err
 	}
-	return flatten(u, [][]float64{n.Controls}, o.dims.NU, own.scale.Controls, "controls")
+	return past, flatten(u, [][]float64{n.Controls}, o.dims.NU, own.scale.Controls, "controls")
 }
 
 // hide marks what is missing. A NaN among the observations becomes 0 there and in the mask; without any the mask

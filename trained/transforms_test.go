@@ -124,3 +124,13 @@ func TestForecast_AbsurdValues(t *testing.T) {
 		}
 	}
 }
+
+// TestStep_AnErrorChangesNoState: the state before one whose observation is wrong can be stepped again with the same one.
+func TestStep_AnErrorChangesNoState(t *testing.T) {
+	o := &Online{run: seasonalGrowth(), dims: model.Dims{NX: 2}}
+	first, second := &State{}, &State{}
+	next := []Observation{{Values: []float64{10, 1}}, {Values: []float64{10}}}
+	if err := o.Step([]*State{first, second}, next); !errors.Is(err, ErrSeries) || first.past != nil {
+		t.Errorf("error %v, the first state keeps %v", err, first.past)
+	}
+}

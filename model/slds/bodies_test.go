@@ -50,6 +50,7 @@ func TestBodies_KeepTheContract(t *testing.T) {
 		{Normal, 0, 0, "2", 3, []int{2, 3}, "23ab7f3738a759b2"},
 		{Normal, 0, 2, "2", 3, []int{2, 3}, "6337522389bec2dc"},
 		{Concrete, 0, 0, "1,4/2,3", 0, []int{0, 3}, "67196a882b05e8d1"},
+		{Deterministic, 0, 0, "1,2:2,1/3,4:1,2", 2, []int{0, 1}, "f17c56f9599c4fc8"},
 	} {
 		t.Run(string(test.switching), modeltest.Case{
 			New: func(t testing.TB) modeltest.Model {
