@@ -152,11 +152,12 @@ func TestGradients(t *testing.T) {
 			scratch := NewTape(s.params)
 			loss := func() float64 { return s.loss(scratch) }
 			directions := rng.New(1, rng.Evaluation).At(0, 0, 0)
-			leaves := GradCheck{Values: s.leaves, Gradient: leafGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
+			leaves := GradCheck{Values: s.leaves, Gradient: leafGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3, 5e-4}, Tolerance: 4e-3}
 			if err := leaves.Run(directions.Normal); err != nil {
 				t.Errorf("leaves: %v", err)
 			}
-			weights := GradCheck{Values: s.params.Values, Gradient: weightGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3}, Tolerance: 4e-3}
+			directions = rng.New(2, rng.Evaluation).At(0, 0, 0)
+			weights := GradCheck{Values: s.params.Values, Gradient: weightGradient, Loss: loss, Directions: 5, Steps: []float64{2e-3, 5e-4}, Tolerance: 4e-3}
 			if err := weights.Run(directions.Normal); err != nil {
 				t.Errorf("weights: %v", err)
 			}

@@ -191,7 +191,7 @@ func (k *BanList) keep() {
 		}
 	}
 	if err := k.save(); err != nil {
-		k.log.Error("the file of banned keys could not be written; until it can be, the ban holds in this process", "error", err)
+		k.log.Error("banned keys could not be written: bans hold in this process", "error", err)
 	}
 }
 

@@ -75,6 +75,7 @@ func probes() []probe {
 		{"Round", probeRound},
 		{"Scale", probeBinary(func(out, _, _ []float32) { Scale(out, 1.7) })},
 		{"Sigmoid", probeFunction(Sigmoid, wide)},
+		{"SinCos", probeSinCos},
 		{"Softmax", probeRows(func(show func(...float32), out, in Matrix) {
 			Softmax(out, in)
 			show(out.Data...)

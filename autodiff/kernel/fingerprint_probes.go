@@ -157,6 +157,22 @@ func probeFinite(show func(...float32)) {
 	}
 }
 
+// probeSinCos shows all bits of sines and cosines of angles in every quadrant, and of two far away.
+func probeSinCos(show func(...float32)) {
+	parts := func(v float64) {
+		for range 3 { // 24 bits each
+			high := float32(v)
+			show(high)
+			v -= float64(high)
+		}
+	}
+	for _, x := range []float64{0, 0.3, -1.1, 2, 4.4, -5.9, 700.25, 1e5, 3e7} {
+		sin, cos := SinCos(x)
+		parts(sin)
+		parts(cos)
+	}
+}
+
 // probeGreatest shows the greatest magnitude of values of any size.
 func probeGreatest(show func(...float32)) {
 	for _, n := range probeLengths() {
