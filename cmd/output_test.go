@@ -35,6 +35,7 @@ var elsewhereJSON = map[string]string{
 	"switchyard sweep resume":  "TestJSON_AtACoordinator",
 	"switchyard sweep extend":  "TestJSON_AtACoordinator",
 	"switchyard config schema": "what it prints is JSON",
+	"switchyard bench report":  "what it reads is JSON",
 }
 
 // endless are commands without a result: they run until they are ended, and --log-format json makes records of what they
@@ -57,7 +58,7 @@ func everyCommandHasJSON(t *testing.T, seen map[string]bool) {
 		if !seen[path] && elsewhereJSON[path] == "" {
 			t.Errorf("no test reads %s --json", path)
 		}
-		if f := c.Flags().Lookup("json"); f == nil && path != "switchyard config schema" {
+		if f := c.Flags().Lookup("json"); f == nil && path != "switchyard config schema" && path != "switchyard bench report" {
 			t.Errorf("%s has no --json", path)
 		} else if f != nil && f.Usage != "print the result as one JSON value" {
 			t.Errorf("%s --json says %q", path, f.Usage)

@@ -102,6 +102,7 @@ var moreLines = []string{
 	"broker --listen 127.0.0.1:0", "serve --web 127.0.0.1:0", "serve --model own --web 127.0.0.1:0",
 	"runs prune --older-than 0.0000001h", "data info -", "data show -", "data convert - piped.npz",
 	"bench sweep --preset noise/smoke --workers 1 --trials 2 --steps 9 --shard 1ms --stop none",
+	"bench report records.json",
 	"fit data --dry-run",
 }
 
@@ -115,6 +116,7 @@ var waitingLines = []string{
 // signalsEnd sends a signal to every command while it is under way: none fails to end.
 func signalsEnd(t *testing.T, s *scene) {
 	seen := map[string]bool{}
+	writeFile(t, "records.json", `[{"kind":"machine"}]`)
 	for _, line := range append(slices.Clone(sceneLines), moreLines...) {
 		seen[commandOf(t, line)] = true
 		if strings.HasPrefix(line, "paper") {
