@@ -12,7 +12,7 @@ import (
 // the bytes. Pieces are as long as a full chunk of parameters.
 type dataset struct {
 	hash     string // empty: the run has none
-	pieces   wire.Pieces
+	pieces   wire.Chunking
 	inFlight int           // bytes sent and not known to have arrived
 	turn     uint64        // counts the pieces that were sent
 	held     bool          // the credit holds back a piece
@@ -25,7 +25,7 @@ func newDataset(data []byte, chunk int) dataset {
 	if len(data) == 0 {
 		return dataset{}
 	}
-	return dataset{hash: wire.HashData(data), pieces: wire.Pieces{Size: len(data), Each: chunk}}
+	return dataset{hash: wire.HashData(data), pieces: wire.Pieces(len(data), chunk)}
 }
 
 // fetch is the data set's way to one member.
@@ -139,7 +139,7 @@ func (x *transfer) deliver(now time.Duration, members []*member) {
 			return
 		}
 		n := d.pieces.Bytes(piece)
-		if (d.inFlight+n > x.credit/2 || !x.affords(n)) && !x.overdue(now) {
+		if (d.inFlight+n > x.credit/2 || !wire.Affords(n, x.inFlight+d.inFlight, x.credit)) && !x.overdue(now) {
 			return
 		}
 		d.held = false

@@ -177,8 +177,8 @@ func (b *bedlam) check() error {
 	}
 	flying := 0
 	for _, l := range m.leasing.leases {
-		for i := range l.next {
-			if l.state == pulling && !l.got[i] {
+		for i := range l.asked.Next() {
+			if l.state == pulling && !l.asked.Has(i) {
 				flying += l.chunks.Bytes(i)
 			}
 		}

@@ -35,7 +35,7 @@ func (s *leasing) remind(now, since time.Duration) {
 			l.reminded++
 			l.owner.echoes++
 			s.send(l)
-		case l.state == pulling && l.next > 0:
+		case l.state == pulling && l.asked.Next() > 0:
 			s.transfer.remind(now, since, l)
 		}
 	}
@@ -46,9 +46,11 @@ func (s *leasing) remind(now, since time.Duration) {
 func (x *transfer) remind(now, since time.Duration, l *lease) {
 	// What later chunks have overtaken was lost, unless the network changes the order: then Resent grows up to its
 	// bound.
-	if lost := l.asked.Overtaken(l.got); len(lost) > 0 && l.asked.Resent() < wire.MaxResends*l.chunks.Count() {
+	if lost := l.asked.Overtaken(); len(lost) > 0 && l.asked.Resent() < wire.MaxResends*l.chunks.Count() {
 		l.owner.echoes += len(lost)
-		l.asked.Again(lost, func(first, end int) { x.ask(l, first, end) })
+		for _, r := range l.asked.Again(lost) {
+			x.ask(l, r)
+		}
 		l.nudgedAt = now
 		return
 	}
@@ -57,10 +59,10 @@ func (x *transfer) remind(now, since time.Duration, l *lease) {
 	if now-max(since, l.movedAt, l.againAt, l.nudgedAt, x.arrivedAt) < wait {
 		return
 	}
-	if i := l.asked.Probe(l.got); i >= 0 {
+	if r := l.asked.Probe(); r.Count > 0 {
 		l.nudgedAt = now
 		l.owner.echoes++
-		x.ask(l, i, i+1)
+		x.ask(l, r)
 	}
 }
 

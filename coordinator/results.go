@@ -78,7 +78,7 @@ func (m *machine) arrive(now time.Duration, w *member, c exchange.Stored) {
 		return
 	}
 	// Only a whole copy can be compared with what was announced.
-	if l.missing == 0 {
+	if l.asked.Missing() == 0 {
 		m.complete(now, l)
 		m.judgement.review(now)
 	}

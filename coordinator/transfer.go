@@ -32,32 +32,22 @@ type transfer struct {
 // delivery is a block's gradient on its way from a worker. The bytes are verified and stored outside the machine, which
 // counts what has arrived: see receiver.
 //
-// Invariant: while the lease is pulled, missing is the number of chunks that got lacks, and got has none from next on.
+// Invariant: while the lease is pulled, asked says what is on its way.
 type delivery struct {
 	chunks  wire.Chunking
 	opening uint64    // its number; 0: nothing was asked for yet
 	values  []float32 // where the gradient is stored; nil: nowhere
 	crcs    []uint32  // of the chunks that are here
-	got     []bool
+	asked   wire.Sequence
 	special bool          // there is a NaN or an infinity
-	next    int           // first chunk never asked for
-	missing int           // chunks not yet here
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
-	asked   wire.Sequence
-}
-
-// affords reports whether n bytes more may be in flight. Something always may be: a chunk larger than the credit
-// would never come otherwise.
-func (x *transfer) affords(n int) bool {
-	total := x.inFlight + x.data.inFlight
-	return total == 0 || total+n <= x.credit
 }
 
 // start makes a lease the one that its block is pulled from. Nothing is asked for yet: that is for pull.
 func (x *transfer) start(now time.Duration, l *lease) {
 	l.state, l.movedAt = pulling, now
-	l.next, l.missing = 0, l.chunks.Count()
+	l.asked.Begin(l.chunks)
 }
 
 // prefer pulls a block from this lease, unless another one delivers it already and its chunks arrive. What was pulled
@@ -91,78 +81,66 @@ func (x *transfer) resume(now time.Duration, t *task) {
 func (x *transfer) pull(now time.Duration, step uint64, leases []*lease) {
 	for _, l := range leases {
 		n := l.chunks.Count()
-		if l.state != pulling || l.next == n {
+		if l.state != pulling || l.asked.Next() == n {
 			continue
 		}
-		first := l.next
-		for l.next < n && x.affords(l.chunks.Bytes(l.next)) {
-			x.inFlight += l.chunks.Bytes(l.next)
-			l.next++
-		}
-		if l.next == first {
+		r, bytes := l.asked.Ask(x.inFlight+x.data.inFlight, x.credit)
+		if r.Count == 0 {
 			return
 		}
+		x.inFlight += bytes
 		// Memory is taken when the first chunk is asked for, and not when a worker says that it has something.
 		if l.values == nil {
 			x.opened++
 			l.opening, l.values = x.opened, x.place(l)
-			l.crcs, l.got, l.special = make([]uint32, n), make([]bool, n), false
-			l.asked.Begin(n)
+			l.crcs, l.special = make([]uint32, n), false
 		}
 		// The receiver is told before the worker is asked.
 		x.out.add(expectCommand{exchange.Expectation{
 			Lease: l.id, Opening: l.opening, From: l.owner.id, Token: l.owner.Token, Step: step,
-			First: first, End: l.next, Chunks: l.chunks, Values: l.values,
+			First: r.First, End: l.asked.Next(), Chunks: l.chunks, Values: l.values,
 		}})
 		l.movedAt = now
-		l.asked.Asked(first, l.next)
-		x.ask(l, first, l.next)
+		x.ask(l, r)
 	}
 }
 
-// ask asks for the chunks [first, end) of a lease. Each of them may come to be refused, which its account allows for.
-func (x *transfer) ask(l *lease, first, end int) {
-	l.owner.Account.Allow(end - first)
-	x.out.send(l.owner, &wire.Pull{Lease: l.id, First: first, Count: end - first})
+// ask asks for chunks of a lease. Each of them may come to be refused, which its account allows for.
+func (x *transfer) ask(l *lease, r wire.Range) {
+	l.owner.Account.Allow(r.Count)
+	x.out.send(l.owner, &wire.Pull{Lease: l.id, First: r.First, Count: r.Count})
 }
 
 // askAgain asks for the chunks of a lease that were asked for before and are not here.
 func (x *transfer) askAgain(l *lease) {
-	for i := 0; i < l.next; i++ {
-		first := i
-		for i < l.next && !l.got[i] {
-			i++
-		}
-		if i > first {
-			x.ask(l, first, i)
-		}
+	for _, r := range l.asked.Lacking() {
+		x.ask(l, r)
 	}
 }
 
 // lost reports whether chunks of a lease seem to be lost: none of them has arrived for a while. A slow link that
 // delivers something is not lost.
 func (x *transfer) lost(now time.Duration, l *lease) bool {
-	return l.state == pulling && l.next > 0 && now-max(l.movedAt, l.againAt) >= x.timing.patience()
+	return l.state == pulling && l.asked.Next() > 0 && now-max(l.movedAt, l.againAt) >= x.timing.patience()
 }
 
 // moving reports whether a block is on its way: then it is not late.
 func (x *transfer) moving(now time.Duration, l *lease) bool {
-	return l.state == pulling && (l.next == 0 || now-max(l.movedAt, x.arrivedAt) < x.timing.patience())
+	return l.state == pulling && (l.asked.Next() == 0 || now-max(l.movedAt, x.arrivedAt) < x.timing.patience())
 }
 
 // arrive counts a chunk that is stored, or says why it is not wanted. Its credit comes back, and its wait counts for
 // the lag of its worker.
 func (x *transfer) arrive(now time.Duration, l *lease, c exchange.Stored) (Reason, string) {
 	// It was stored for a delivery that has ended, or that has it.
-	if l.state != pulling || c.Opening != l.opening || c.Index >= l.next || l.got[c.Index] {
+	if l.state != pulling || c.Opening != l.opening || !l.asked.Awaits(c.Index) {
 		return x.check(l, c.Chunk)
 	}
-	l.got[c.Index], l.crcs[c.Index] = true, c.CRC
-	l.asked.Came(c.Index)
+	l.crcs[c.Index] = c.CRC
+	l.asked.Take(c.Index)
 	l.owner.lag.Add(now - l.movedAt)
 	l.special = l.special || !c.Finite
 	l.movedAt, l.strikes, x.arrivedAt = now, 0, now
-	l.missing--
 	x.inFlight -= l.chunks.Bytes(c.Index)
 	return "", ""
 }
@@ -171,9 +149,9 @@ func (x *transfer) arrive(now time.Duration, l *lease, c exchange.Stored) (Reaso
 func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	switch {
 	// Which reason it is decides whether anything is held against the worker: see results.go.
-	case l.state == settled, l.state == pulling && msg.Index < l.next && l.got[msg.Index]:
+	case l.state == settled, l.state == pulling && l.asked.Has(msg.Index):
 		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.Block)
-	case l.state != pulling, msg.Index >= l.next, msg.Data == nil: // it was stored when the lease was pulled before
+	case l.state != pulling, msg.Index >= l.asked.Next(), msg.Data == nil: // it was stored when the lease was pulled before
 		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.Block)
 	case len(msg.Data) != l.chunks.Bytes(msg.Index):
 		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data),
@@ -187,18 +165,15 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 // forget drops what was pulled of a lease. Its memory is used again, so chunks that are still in flight are not
 // stored. The part of a sum is no memory of the pool.
 func (x *transfer) forget(l *lease) {
-	for i := range l.next {
-		if l.state == pulling && !l.got[i] {
-			x.inFlight -= l.chunks.Bytes(i)
-		}
-	}
+	x.inFlight -= l.asked.Flying()
 	if l.opening > 0 {
 		x.out.add(closeCommand{l.id})
 	}
 	if l.values != nil && l.round.work != wire.Sum {
 		x.pool = append(x.pool, l.values)
 	}
-	l.opening, l.values, l.next, l.missing = 0, nil, 0, 0
+	l.opening, l.values = 0, nil
+	l.asked.Begin(l.chunks)
 }
 
 // recycle keeps the vector of a partial for the next pull. Terms are not kept: they are few.

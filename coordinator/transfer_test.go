@@ -24,8 +24,8 @@ func TestTransfer_PullsWithinCredit(t *testing.T) {
 	m, l := announcedLease(t, 128) // a full chunk has 64 bytes, the last 32
 	x := &m.transfer
 	m.leasing.pull(0)
-	if l.next != 2 || x.inFlight != 128 || l.missing != 3 {
-		t.Fatalf("%d chunks asked for, %d bytes in flight", l.next, x.inFlight)
+	if l.asked.Next() != 2 || x.inFlight != 128 || l.asked.Missing() != 3 {
+		t.Fatalf("%d chunks asked for, %d bytes in flight", l.asked.Next(), x.inFlight)
 	}
 	commands := m.take()
 	expect, ok := commands[0].(expectCommand)
@@ -52,8 +52,8 @@ func TestTransfer_PullsWithinCredit(t *testing.T) {
 			t.Errorf("%s: got %q, %d bytes in flight", name, got, x.inFlight)
 		}
 	}
-	if arrive(1, l.opening) != "" || !l.special || l.missing != 1 || x.inFlight != 0 {
-		t.Errorf("special %v, %d missing, %d bytes in flight", l.special, l.missing, x.inFlight)
+	if arrive(1, l.opening) != "" || !l.special || l.asked.Missing() != 1 || x.inFlight != 0 {
+		t.Errorf("special %v, %d missing, %d bytes in flight", l.special, l.asked.Missing(), x.inFlight)
 	}
 }
 

@@ -34,20 +34,5 @@ func Mark(token uint64) uint64 {
 	return binary.BigEndian.Uint64(sum[:]) | 1
 }
 
-// Pieces says how a data set of Size bytes is cut: piece i holds the bytes [i*Each, (i+1)*Each), the last one what is
-// left.
-type Pieces struct{ Size, Each int }
-
-// Count is the number of pieces; 0 for an empty data set.
-func (p Pieces) Count() int { return (p.Size + p.Each - 1) / p.Each }
-
-// Span returns the bytes [from, to) of piece i.
-func (p Pieces) Span(i int) (from, to int) {
-	return i * p.Each, min((i+1)*p.Each, p.Size)
-}
-
-// Bytes is the length of piece i.
-func (p Pieces) Bytes(i int) int {
-	from, to := p.Span(i)
-	return to - from
-}
+// Pieces says how a data set of size bytes is cut: into chunks of at most the given number, whose elements are bytes.
+func Pieces(size, each int) Chunking { return Int8.Chunking(size, each) }

@@ -7,16 +7,16 @@ import (
 
 // The pieces of a data set are all of it, once.
 func TestPieces(t *testing.T) {
-	for _, p := range []Pieces{{0, 64}, {1, 64}, {64, 64}, {65, 64}, {1000, 256}, {MaxData, MaxChunk}} {
-		at := 0
+	for _, c := range [][2]int{{0, 64}, {1, 64}, {64, 64}, {65, 64}, {1000, 256}, {MaxData, MaxChunk}} {
+		p, at := Pieces(c[0], c[1]), 0
 		for i := range p.Count() {
 			from, to := p.Span(i)
-			if from != at || to <= from || to-from > p.Each || p.Bytes(i) != to-from {
+			if from != at || to <= from || to-from > c[1] || p.Bytes(i) != to-from {
 				t.Errorf("%+v: piece %d is [%d, %d) after %d", p, i, from, to, at)
 			}
 			at = to
 		}
-		if at != p.Size {
+		if at != c[0] {
 			t.Errorf("%+v: the pieces end at %d", p, at)
 		}
 	}

@@ -5,50 +5,95 @@ import (
 	"time"
 )
 
-// Sequence is the order in which parts were asked for. The zero Sequence is of no parts.
+// Sequence is what has come of a vector whose chunks are asked for, and the order in which they were. The zero Sequence
+// is of no chunks.
 //
-// A link keeps the order of what it carries. So a part that was asked for before another one that has come was lost,
+// A link keeps the order of what it carries. So a chunk that was asked for before another one that has come was lost,
 // unless it is late for some other reason. That is known within one way of the link, long before a time limit could
 // say so. One goroutine uses a Sequence.
+//
+// Invariant: flying is the bytes of the chunks below next that have not come.
 type Sequence struct {
-	order  []int // parts; one that was asked for again stands there again
-	place  []int // by part: its last place in order
-	sure   int   // places up to here were looked at
-	seen   int   // the last place of which the part has come, plus 1
-	probes int   // since the last part came
-	resent int   // parts that were asked for again because of others
+	Arrivals // of no chunks until the first is asked for
+	chunks   Chunking
+	next     int   // the first chunk that was never asked for
+	flying   int   // bytes on their way
+	order    []int // chunks; one that was asked for again stands there again
+	place    []int // by chunk: its last place in order
+	sure     int   // places up to here were looked at
+	seen     int   // the last place of which the chunk has come, plus 1
+	probes   int   // since the last chunk came
+	resent   int   // chunks that were asked for again because of others
 }
 
-// MaxResends bounds, in multiples of all parts, how many may be asked for again because others came first: on a network
+// MaxResends bounds, in multiples of all chunks, how many may be asked for again because others came first: on a network
 // that changes the order they may just be late. Whoever asks looks at Resent before.
 const MaxResends = 2
 
-// Begin forgets everything, for n parts. It keeps its memory.
-func (q *Sequence) Begin(n int) {
-	if cap(q.place) < n {
-		q.place = make([]int, n)
-	}
-	q.order, q.place = q.order[:0], q.place[:n]
+// Begin forgets everything, for the chunks of a vector. It takes no memory, and keeps what there is.
+func (q *Sequence) Begin(chunks Chunking) {
+	q.Arrivals.Begin(0)
+	q.chunks, q.next, q.flying, q.order = chunks, 0, 0, q.order[:0]
 	q.sure, q.seen, q.probes, q.resent = 0, 0, 0, 0
 }
 
-// Asked notes that the parts [first, end) were asked for.
-func (q *Sequence) Asked(first, end int) {
-	for i := first; i < end; i++ {
+// Next is the first chunk that was never asked for.
+func (q *Sequence) Next() int { return q.next }
+
+// Flying is the number of bytes that were asked for and have not come.
+func (q *Sequence) Flying() int { return q.flying }
+
+// Affords reports whether n bytes more may be on their way, within a credit of which so many are used up. Something
+// always may be: a chunk larger than the credit would never come otherwise.
+func Affords(n, used, credit int) bool { return used == 0 || used+n <= credit }
+
+// Ask notes that the next chunks are asked for, as far as the credit affords them. It returns them, and their bytes.
+// Memory is taken with the first chunk.
+func (q *Sequence) Ask(used, credit int) (r Range, bytes int) {
+	n := q.chunks.Count()
+	for r.First = q.next; q.next < n && Affords(q.chunks.Bytes(q.next), used+bytes, credit); q.next++ {
+		bytes += q.chunks.Bytes(q.next)
+	}
+	r.Count = q.next - r.First
+	if r.First == 0 && r.Count > 0 {
+		q.Arrivals.Begin(n)
+		if cap(q.place) < n {
+			q.place = make([]int, n)
+		}
+		q.place = q.place[:n]
+	}
+	q.flying += bytes
+	q.asked(r)
+	return r, bytes
+}
+
+// asked notes that chunks were asked for.
+func (q *Sequence) asked(r Range) {
+	for i := r.First; i < r.First+r.Count; i++ {
 		q.place[i] = len(q.order)
 		q.order = append(q.order, i)
 	}
 }
 
-// Came notes that a part has come that was asked for.
-func (q *Sequence) Came(part int) { q.seen, q.probes = max(q.seen, q.place[part]+1), 0 }
+// Awaits reports whether a chunk was asked for and has not come.
+func (q *Sequence) Awaits(chunk int) bool { return 0 <= chunk && chunk < q.next && !q.got[chunk] }
 
-// Overtaken returns, in order and once for each time that it was asked for, every part that has not come although one
-// has that was asked for later. got says by part what has come.
-func (q *Sequence) Overtaken(got []bool) (lost []int) {
+// Take notes that a chunk has come that was awaited.
+func (q *Sequence) Take(chunk int) {
+	q.Arrivals.Take(chunk)
+	q.flying -= q.chunks.Bytes(chunk)
+	q.seen, q.probes = max(q.seen, q.place[chunk]+1), 0
+}
+
+// Lacking lists the chunks that were asked for and have not come.
+func (q *Sequence) Lacking() []Range { return q.Gaps(q.next, q.next) }
+
+// Overtaken returns, in order, every chunk that has not come although one has that was asked for later. It returns a
+// chunk once for each time that it was asked for.
+func (q *Sequence) Overtaken() (lost []int) {
 	for ; q.sure < q.seen; q.sure++ {
-		// A part that was asked for again since is judged by its later place.
-		if i := q.order[q.sure]; !got[i] && q.place[i] == q.sure {
+		// A chunk that was asked for again since is judged by its later place.
+		if i := q.order[q.sure]; !q.got[i] && q.place[i] == q.sure {
 			lost = append(lost, i)
 		}
 	}
@@ -56,36 +101,36 @@ func (q *Sequence) Overtaken(got []bool) (lost []int) {
 	return lost
 }
 
-// Again notes that parts, in order, are asked for again, and calls ask for each run [first, end) of them.
-func (q *Sequence) Again(parts []int, ask func(first, end int)) {
-	q.resent += len(parts)
-	for i := 0; i < len(parts); {
-		n := 1
-		for i+n < len(parts) && parts[i+n] == parts[i]+n {
-			n++
+// Again notes that chunks, in order, are asked for again. It returns them as ranges.
+func (q *Sequence) Again(chunks []int) (ranges []Range) {
+	q.resent += len(chunks)
+	for i := 0; i < len(chunks); {
+		r := Range{First: chunks[i]}
+		for ; i < len(chunks) && chunks[i] == r.First+r.Count; i++ {
+			r.Count++
 		}
-		q.Asked(parts[i], parts[i]+n)
-		ask(parts[i], parts[i]+n)
-		i += n
+		q.asked(r)
+		ranges = append(ranges, r)
 	}
+	return ranges
 }
 
-// Resent is how many parts were asked for again, each as often as it was.
+// Resent is how many chunks were asked for again, each as often as it was.
 func (q *Sequence) Resent() int { return q.resent }
 
-// Probe returns the part to ask for once more when nothing comes, the one that was asked for last; -1 if all have
-// come. One part shows whether anything still comes: if it does, Overtaken finds all that was lost before it.
-func (q *Sequence) Probe(got []bool) int {
+// Probe returns the chunk to ask for once more when nothing comes, the one that was asked for last; none if all have
+// come. One chunk shows whether anything still comes: if it does, Overtaken finds all that was lost before it.
+func (q *Sequence) Probe() Range {
 	for at := len(q.order) - 1; at >= 0; at-- {
-		if i := q.order[at]; !got[i] {
+		if i := q.order[at]; !q.got[i] {
 			q.probes++
-			return i
+			return Range{First: i, Count: 1}
 		}
 	}
-	return -1
+	return Range{}
 }
 
-// Probes is how often Probe has chosen a part since the last one came.
+// Probes is how often Probe has chosen a chunk since the last one came.
 func (q *Sequence) Probes() int { return q.probes }
 
 // Lag is how long a link lets wait, as TCP estimates it (Jacobson 1988): a mean and a mean deviation in which older

@@ -67,6 +67,11 @@ func (c Chunking) Bytes(i int) int {
 	return c.Coding.Width() * (to - from)
 }
 
+// Sound reports whether data have the length of chunk i and the checksum that is said.
+func (c Chunking) Sound(i int, data []byte, crc uint32) bool {
+	return len(data) == c.Bytes(i) && Checksum(data) == crc
+}
+
 // Encode returns the bytes of chunk i of x. It writes them to room, if that has the capacity; those of float32 may be
 // x itself, and are to be read soon. x holds whole numbers within the range of the coding, unless that is Float32.
 func (c Chunking) Encode(room []byte, x []float32, i int) []byte {

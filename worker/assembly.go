@@ -10,16 +10,15 @@ import (
 
 // assembly collects the chunks of the parameters of one step.
 //
-// Invariant: missing is the number of chunks that got lacks. A chunk that is there has in held the step and pass of
-// the assembly; one that is not may have those of before, to which differences can be added.
+// Invariant: a chunk that is there has in held the step and pass of the assembly; one that is not may have those of
+// before, to which differences can be added.
 type assembly struct {
 	known   bool // step is set
 	step    uint64
 	pass    int
 	values  []float32
 	held    []held // by chunk: what its values are
-	got     []bool
-	missing int
+	got     wire.Arrivals
 	movedAt time.Time     // last arrival or request
 	pace    time.Duration // time between the last arrivals; it is kept for the next step
 	longest time.Duration // the longest wait for a chunk, of which a part is forgotten with each step
@@ -50,7 +49,7 @@ func (a *assembly) forget() {
 // checksum shows when they are added. It touches nothing.
 func (a *assembly) sound(msg *wire.Theta, chunks wire.Chunking) bool {
 	if msg.Coding == wire.Float32 {
-		return len(msg.Data) == chunks.Bytes(msg.Index) && wire.Checksum(msg.Data) == msg.CRC
+		return chunks.Sound(msg.Index, msg.Data, msg.CRC)
 	}
 	return a.changes != nil && msg.Coding == codingOf(a.changes.Width()) &&
 		len(msg.Data) == msg.Coding.Width()*a.changes.Integers(chunks.Span(msg.Index))
@@ -87,19 +86,18 @@ func (a *assembly) store(msg *wire.Theta, chunks wire.Chunking) bool {
 // open begins to wait for the given number of chunks of a step and pass, none of which is there. held stays:
 // differences need it.
 func (a *assembly) open(step uint64, pass, chunks int) {
-	if len(a.got) != chunks {
-		a.got, a.held = make([]bool, chunks), make([]held, chunks)
+	if len(a.held) != chunks {
+		a.held = make([]held, chunks)
 	}
-	clear(a.got)
-	a.known, a.step, a.pass, a.missing, a.movedAt = true, step, pass, chunks, time.Now()
+	a.got.Begin(chunks)
+	a.known, a.step, a.pass, a.movedAt = true, step, pass, time.Now()
 	a.cameAt, a.asks, a.behind = time.Time{}, 0, false
 	a.longest -= a.longest / 64
 }
 
 // arrived records the arrival of a chunk.
 func (a *assembly) arrived(chunk int, now time.Time) {
-	a.got[chunk] = true
-	a.missing--
+	a.got.Take(chunk)
 	if !a.cameAt.IsZero() {
 		wait := now.Sub(a.cameAt)
 		a.pace, a.longest = (a.pace+wait)/2, max(a.longest, wait)
@@ -109,9 +107,8 @@ func (a *assembly) arrived(chunk int, now time.Time) {
 
 // drop forgets the values of the chunks [first, end), which have arrived.
 func (a *assembly) drop(first, end int) {
-	clear(a.got[first:end])
+	a.got.Drop(first, end)
 	clear(a.held[first:end])
-	a.missing += end - first
 }
 
 // follows records the arrival of a message that the coordinator sent after the chunks. Messages of one sender keep
@@ -138,8 +135,8 @@ func (a *assembly) patience(least time.Duration) time.Duration {
 // missingRanges lists the missing chunks; nil if the parameters are complete or no chunks are expected. At most
 // wire.MaxRanges are listed.
 func (a *assembly) missingRanges() []wire.Range {
-	if !a.known || a.missing == 0 {
+	if !a.known {
 		return nil
 	}
-	return gaps(a.got, 0, len(a.got))
+	return a.got.Gaps(a.got.Count(), wire.MaxRanges)
 }

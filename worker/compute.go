@@ -56,7 +56,7 @@ type task struct {
 // advance installs new parameters if no slot is computing, and gives shards to free slots. It is called after every
 // event. An error of Load ends the worker.
 func (w *Worker) advance() error {
-	if w.program == nil || !w.theta.known || w.theta.missing > 0 {
+	if w.program == nil || !w.theta.known || w.theta.got.Missing() > 0 {
 		return nil
 	}
 	if step, pass := w.theta.step, w.theta.pass; w.loaded != step+1 || w.pass != pass {

@@ -48,7 +48,7 @@ func (s *share) answer(send func([]wire.Range) []wire.Message) func(wire.Message
 
 // piece is piece i of 64 bytes.
 func (s *share) piece(i int) *wire.Piece {
-	from, to := wire.Pieces{Size: len(s.data), Each: 64}.Span(i)
+	from, to := wire.Pieces(len(s.data), 64).Span(i)
 	return &wire.Piece{Index: i, CRC: wire.Checksum(s.data[from:to]), Data: s.data[from:to]}
 }
 

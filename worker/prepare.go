@@ -88,11 +88,11 @@ func (w *Worker) finish(b build) error {
 	w.building = false
 	spoilt := errors.Is(b.err, ErrData)
 	// Another data set may have been offered while the program was built.
-	if b.order.data == w.data.hash && w.data.missing == 0 {
+	if b.order.data == w.data.hash && w.data.got.Missing() == 0 {
 		w.data.checked = !spoilt
 		if spoilt {
 			w.log.Warn("the data set is not what was offered", "hash", b.order.data)
-			w.data.empty()
+			w.data.got.Begin(w.data.got.Count())
 			w.data.spoilt++
 		}
 	}
@@ -133,17 +133,14 @@ func (w *Worker) inherit(s cache) {
 
 // dataset is a data set, as far as it has arrived. It is kept until another one is offered.
 type dataset struct {
-	hash    string
-	bytes   []byte
-	pieces  wire.Pieces
-	got     []bool // one for each piece
-	missing int    // number of missing pieces
-	// All pieces below low have arrived, and none from high on.
-	low, high int
-	checked   bool // the bytes have the right hash
-	spoilt    int  // how often they had the wrong one
-	openedAt  time.Time
-	movedAt   time.Time // time of the last request or arrival
+	hash     string
+	bytes    []byte
+	pieces   wire.Chunking
+	got      wire.Arrivals
+	checked  bool // the bytes have the right hash
+	spoilt   int  // how often they had the wrong one
+	openedAt time.Time
+	movedAt  time.Time // time of the last request or arrival
 }
 
 // offered reports whether a Welcome offers a data set correctly, or none. The decoder has bounded the size.
@@ -157,8 +154,8 @@ func offered(msg *wire.Welcome) bool {
 // openData checks whether the worker has the data set that a coordinator offers. If not, it allocates memory for it.
 // The decoder has bounded that by wire.MaxData bytes.
 func (w *Worker) openData(msg *wire.Welcome) {
-	s, pieces := &w.data, wire.Pieces{Size: msg.DataSize, Each: msg.Chunk}
-	whole := s.hash != "" && s.missing == 0
+	s, pieces := &w.data, wire.Pieces(msg.DataSize, msg.Chunk)
+	whole := s.hash != "" && s.got.Missing() == 0
 	if msg.DataHash == "" || msg.DataHash == s.hash && (whole || s.pieces == pieces) {
 		return
 	}
@@ -170,59 +167,38 @@ func (w *Worker) openData(msg *wire.Welcome) {
 			return
 		}
 	}
-	s.bytes, s.got, s.openedAt = make([]byte, msg.DataSize), make([]bool, pieces.Count()), time.Now()
-	s.empty()
+	s.bytes, s.openedAt = make([]byte, msg.DataSize), time.Now()
+	s.got.Begin(pieces.Count())
 	w.log.Info("fetching the data set", "hash", s.hash, "bytes", msg.DataSize)
-}
-
-// empty forgets all pieces.
-func (s *dataset) empty() {
-	clear(s.got)
-	s.missing, s.low, s.high = len(s.got), 0, 0
 }
 
 // fetching reports whether the worker waits for pieces of the data set that it needs.
 func (w *Worker) fetching() bool {
-	return w.wanted.data != "" && w.data.missing > 0
+	return w.wanted.data != "" && w.data.got.Missing() > 0
 }
 
-// fetch asks the coordinator for the missing pieces of the data set.
+// fetch asks the coordinator for the missing pieces of the data set, or for the first of them if there are many gaps.
 func (w *Worker) fetch() {
-	w.data.movedAt = time.Now()
-	w.publish(w.subjects.Control, &wire.Fetch{Hash: w.data.hash, Ranges: w.data.lacking()})
-}
-
-// lacking lists the missing pieces. At most wire.MaxRanges are listed, so the list may be incomplete.
-func (s *dataset) lacking() []wire.Range {
-	ranges := gaps(s.got, s.low, s.high)
-	if s.high < len(s.got) && len(ranges) < wire.MaxRanges {
-		ranges = append(ranges, wire.Range{First: s.high, Count: len(s.got) - s.high})
-	}
-	return ranges
+	s := &w.data
+	s.movedAt = time.Now()
+	w.publish(w.subjects.Control, &wire.Fetch{Hash: s.hash, Ranges: s.got.Gaps(s.got.Count(), wire.MaxRanges)})
 }
 
 // takePiece stores a piece of the data set and asks for more. After the last one, the program is built. What does not
 // belong to the data set, or was changed on its way, is dropped, and asked for again later.
 func (w *Worker) takePiece(msg *wire.Piece) {
 	s, i := &w.data, msg.Index
-	if !w.fetching() || i >= len(s.got) || len(msg.Data) != s.pieces.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
+	if !w.fetching() || i >= s.got.Count() || !s.pieces.Sound(i, msg.Data, msg.CRC) {
 		w.log.Debug("piece dropped", "piece", i)
 		return
 	}
-	if s.got[i] {
+	if !s.got.Take(i) {
 		return
 	}
 	from, to := s.pieces.Span(i)
 	copy(s.bytes[from:to], msg.Data)
-	s.got[i] = true
-	s.missing--
-	// Pieces come mostly in order: with the two bounds a list of what is missing costs little.
-	s.high = max(s.high, i+1)
-	for s.low < s.high && s.got[s.low] {
-		s.low++
-	}
 	w.fetch()
-	if s.missing == 0 {
+	if s.got.Missing() == 0 {
 		w.log.Info("the data set has arrived", "bytes", len(s.bytes), "seconds", time.Since(s.openedAt).Seconds())
 		w.prepare()
 	}

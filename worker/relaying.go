@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"slices"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/wire"
@@ -79,11 +78,11 @@ func (w *Worker) handOn(msg *wire.Theta) {
 // handOnHeld hands on what had come before it was known that it is to be handed on. It is handed on as values,
 // whatever it came as.
 func (w *Worker) handOnHeld() {
-	for i, got := range w.theta.got {
-		if got {
+	for i := range w.theta.got.Count() {
+		if w.theta.got.Has(i) {
 			data := w.chunks.Encode(nil, w.theta.values, i)
 			w.handOn(&wire.Theta{
-				Step: w.theta.step, Pass: w.theta.pass, Index: i, Count: len(w.theta.got),
+				Step: w.theta.step, Pass: w.theta.pass, Index: i, Count: w.theta.got.Count(),
 				CRC: wire.Checksum(data), Data: data,
 			})
 		}
@@ -112,7 +111,7 @@ func (w *Worker) takeRelayed(msg *wire.Theta) {
 	}
 	// From one that does not hand on this section nothing is taken, so nobody can spoil the part of another.
 	i, ok := w.relay.of(msg.Index, msg.From)
-	if !ok || w.relay.refused[i] || t.got[msg.Index] || !t.store(msg, w.chunks) {
+	if !ok || w.relay.refused[i] || t.got.Has(msg.Index) || !t.store(msg, w.chunks) {
 		return
 	}
 	w.relay.mixed[i] = true
@@ -132,12 +131,12 @@ func (w *Worker) overtaken() (lost []wire.Range) {
 		// Of a section that another one hands on, what stands before its last chunk here was overtaken; of the own
 		// one, everything, once the coordinator has said something later.
 		if r.names[i] != self || !t.behind {
-			for end > first && !t.got[end-1] {
+			for end > first && !t.got.Has(end-1) {
 				end--
 			}
 		}
 		for i := first; i < end; i++ {
-			if !t.got[i] && !r.requested[i] && len(lost) < wire.MaxRanges {
+			if !t.got.Has(i) && !r.requested[i] && len(lost) < wire.MaxRanges {
 				r.requested[i] = true
 				lost = append(lost, wire.Range{First: i, Count: 1})
 			}
@@ -163,7 +162,7 @@ func (w *Worker) verify(chunk int) {
 	}
 	i := r.sections.Of(chunk)
 	first, end := r.sections.First(i), r.sections.First(i+1)
-	if !r.mixed[i] || slices.Contains(t.got[first:end], false) {
+	if !r.mixed[i] || !t.got.All(first, end) {
 		return
 	}
 	r.mixed[i] = false

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -27,12 +28,8 @@ type reduction struct {
 type source struct {
 	wire.Source
 	sum     vector.Partial // nil before the first chunk is asked for, and once it is added
-	got     []bool
-	missing int
-	next    int       // first chunk that was never asked for
-	flying  int       // bytes that were asked for and are not here
-	movedAt time.Time // when chunks were last asked for, or came
 	asked   wire.Sequence
+	movedAt time.Time // when chunks were last asked for, or came
 }
 
 // takeReduce accepts a reduce lease. A known one was sent again because a message was lost. One whose sources do not
@@ -79,8 +76,8 @@ func (w *Worker) takeReduce(msg *wire.Reduce) {
 	begin := msg.First / msg.Count // not all begin with the same holder
 	for i := range msg.Sources {
 		s := msg.Sources[(begin+i)%len(msg.Sources)]
-		from := &source{Source: s, missing: cut.Count(), got: make([]bool, cut.Count()), movedAt: now}
-		from.asked.Begin(cut.Count())
+		from := &source{Source: s, movedAt: now}
+		from.asked.Begin(cut)
 		l.reduction.sources = append(l.reduction.sources, from)
 	}
 	// What this worker keeps itself takes no network.
@@ -129,10 +126,11 @@ func (w *Worker) takeOwn(l *lease) {
 			continue
 		}
 		s.sum = l.memory.partial(true)
-		for i := range s.got {
+		s.asked.Ask(0, math.MaxInt)
+		for i := range l.chunks.Count() {
 			l.chunks.Decode(s.sum.Values, i, own.chunk(first+i))
+			s.asked.Take(i)
 		}
-		s.missing, s.next = 0, len(s.got)
 		w.add(l, s)
 	}
 }
@@ -155,7 +153,7 @@ func (w *Worker) pullPeers(now time.Time) {
 	for _, l := range w.leases {
 		if l.reduction != nil && !l.finished() {
 			for _, s := range l.reduction.sources {
-				flying += s.flying
+				flying += s.asked.Flying()
 			}
 		}
 	}
@@ -164,33 +162,26 @@ func (w *Worker) pullPeers(now time.Time) {
 			continue
 		}
 		for _, s := range l.reduction.sources {
-			first := s.next
-			for s.next < len(s.got) && (flying == 0 || flying+l.chunks.Bytes(s.next) <= peerCredit) {
-				n := l.chunks.Bytes(s.next)
-				flying, s.flying, s.next = flying+n, s.flying+n, s.next+1
-			}
-			if s.next > first {
+			if r, bytes := s.asked.Ask(flying, peerCredit); r.Count > 0 {
 				if s.sum.Values == nil {
 					s.sum = l.memory.partial(true)
 				}
-				s.movedAt = now
-				s.asked.Asked(first, s.next)
-				w.askPeer(l, s, first, s.next)
+				flying, s.movedAt = flying+bytes, now
+				w.askPeer(l, s, r)
 			}
 			// The credit is used up.
-			if s.next < len(s.got) {
+			if s.asked.Next() < l.chunks.Count() {
 				return
 			}
 		}
 	}
 }
 
-// askPeer asks a holder for the chunks [first, end) of a part. The gate lets twice as many chunks in, as a network
-// may repeat them.
-func (w *Worker) askPeer(l *lease, s *source, first, end int) {
+// askPeer asks a holder for chunks of a part. The gate lets twice as many in, as a network may repeat them.
+func (w *Worker) askPeer(l *lease, s *source, r wire.Range) {
 	_, key := wire.SplitName(s.Holder)
-	w.gate.Expect(key, wire.KindChunk, 2*(end-first))
-	w.tell(s.Holder, &wire.Pull{Lease: s.Lease, First: l.reduction.sections.First(l.First) + first, Count: end - first})
+	w.gate.Expect(key, wire.KindChunk, 2*r.Count)
+	w.tell(s.Holder, &wire.Pull{Lease: s.Lease, First: l.reduction.sections.First(l.First) + r.First, Count: r.Count})
 }
 
 // askPeersAgain asks for chunks that were lost, or tries whether some were, if nothing comes.
@@ -201,16 +192,16 @@ func (w *Worker) askPeersAgain(now time.Time) {
 		}
 		for _, s := range l.reduction.sources {
 			// Whole, not asked for yet, or asked for just now.
-			if s.missing == 0 || s.next == 0 || w.askOvertaken(l, s) {
+			if s.asked.Missing() == 0 || w.askOvertaken(l, s) {
 				continue
 			}
 			wait := min(max(w.prompt(), w.peerLag.Limit())<<min(s.asked.Probes(), maxProbes), w.heartbeat)
 			if now.Sub(s.movedAt) < wait || now.Sub(w.peersAt) < wait {
 				continue
 			}
-			if i := s.asked.Probe(s.got); i >= 0 {
+			if r := s.asked.Probe(); r.Count > 0 {
 				s.movedAt = now
-				w.askPeer(l, s, i, i+1)
+				w.askPeer(l, s, r)
 			}
 		}
 	}
@@ -221,11 +212,13 @@ const maxProbes = 8
 
 // askOvertaken asks for the chunks of a source that others have overtaken. It reports whether there were any.
 func (w *Worker) askOvertaken(l *lease, s *source) bool {
-	lost := s.asked.Overtaken(s.got)
-	if len(lost) == 0 || s.asked.Resent()+len(lost) > wire.MaxResends*len(s.got) {
+	lost := s.asked.Overtaken()
+	if len(lost) == 0 || s.asked.Resent()+len(lost) > wire.MaxResends*s.asked.Count() {
 		return false
 	}
-	s.asked.Again(lost, func(first, end int) { w.askPeer(l, s, first, end) })
+	for _, r := range s.asked.Again(lost) {
+		w.askPeer(l, s, r)
+	}
 	return true
 }
 
@@ -241,17 +234,16 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 		for _, s := range l.reduction.sources {
 			i := msg.Index - l.reduction.sections.First(l.First)
 			// Only what was asked for, from the one that was asked, once.
-			if s.Lease != msg.Lease || s.Holder != msg.From || i < 0 || i >= s.next || s.got[i] ||
-				len(msg.Data) != l.chunks.Bytes(i) || wire.Checksum(msg.Data) != msg.CRC {
+			if s.Lease != msg.Lease || s.Holder != msg.From || !s.asked.Awaits(i) ||
+				!l.chunks.Sound(i, msg.Data, msg.CRC) {
 				continue
 			}
 			// It is stored once, and its length was checked.
 			l.chunks.Decode(s.sum.Values, i, msg.Data)
 			w.peerLag.Add(now.Sub(latest(s.movedAt, w.peersAt)))
-			s.asked.Came(i)
-			s.got[i], s.movedAt, w.peersAt = true, now, now
-			s.flying -= l.chunks.Bytes(i)
-			if s.missing--; s.missing == 0 {
+			s.asked.Take(i)
+			s.movedAt, w.peersAt = now, now
+			if s.asked.Missing() == 0 {
 				w.add(l, s)
 			}
 		}

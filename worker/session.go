@@ -229,7 +229,7 @@ func (w *Worker) takeTheta(msg *wire.Theta) {
 		w.log.Debug("parameters dropped", "step", msg.Step, "chunk", msg.Index)
 		return
 	}
-	if !w.turn(msg.Step, msg.Pass) || w.theta.got[msg.Index] {
+	if !w.turn(msg.Step, msg.Pass) || w.theta.got.Has(msg.Index) {
 		return
 	}
 	// First to the others: they wait for it.
@@ -253,7 +253,7 @@ func (w *Worker) takeStay(msg *wire.Stay) {
 	}
 	now := time.Now()
 	for i := range msg.Count {
-		if !w.theta.got[i] && w.theta.held[i] == (held{true, msg.Step, msg.BasePass}) {
+		if !w.theta.got.Has(i) && w.theta.held[i] == (held{true, msg.Step, msg.BasePass}) {
 			w.theta.held[i].pass = msg.Pass
 			w.theta.arrived(i, now)
 		}
@@ -374,19 +374,4 @@ func (w *Worker) sendChunk() {
 	} else {
 		w.tell(next.peer, chunk)
 	}
-}
-
-// gaps lists the ranges of [from, to) that are missing. At most wire.MaxRanges are listed.
-func gaps(got []bool, from, to int) []wire.Range {
-	var ranges []wire.Range
-	for i := from; i < to && len(ranges) < wire.MaxRanges; i++ {
-		first := i
-		for i < to && !got[i] {
-			i++
-		}
-		if i > first {
-			ranges = append(ranges, wire.Range{First: first, Count: i - first})
-		}
-	}
-	return ranges
 }

@@ -137,7 +137,7 @@ func (w *Worker) takeThetaAt(msg *wire.ThetaAt) {
 		return
 	}
 	// They may have come as chunks already.
-	if !w.turn(msg.Step, msg.Pass) || w.theta.missing == 0 {
+	if !w.turn(msg.Step, msg.Pass) || w.theta.got.Missing() == 0 {
 		return
 	}
 	now := time.Now()
@@ -176,15 +176,15 @@ func (a *assembly) read(memory shm.Link, msg *wire.ThetaAt, chunks wire.Chunking
 		err = fmt.Errorf("the parameters of step %d do not have the checksum that the coordinator says", msg.Step)
 	}
 	if err != nil {
-		clear(a.got)
+		a.got.Begin(len(crcs))
 		clear(a.held)
-		a.missing = len(a.got)
 		return errors.Join(err, overtaken(memory, msg))
 	}
-	for i := range a.got {
-		a.got[i], a.held[i] = true, held{true, msg.Step, msg.Pass}
+	for i := range crcs {
+		a.got.Take(i)
+		a.held[i] = held{true, msg.Step, msg.Pass}
 	}
-	a.missing, a.movedAt, a.asks = 0, time.Now(), 0
+	a.movedAt, a.asks = time.Now(), 0
 	return nil
 }
 
