@@ -214,7 +214,8 @@ func (s *leasing) nudge(now time.Duration) {
 			l.nudgedAt = now
 			l.nudges++ // less and less often: it may just take long
 			s.send(l)
-		case l.state == pulling && l.asked.Next() > 0 && now-max(l.movedAt, l.againAt, l.nudgedAt, s.transfer.arrivedAt) >= soon:
+		case l.state == pulling && l.asked.Next() > 0 &&
+			now-max(l.movedAt, l.againAt, l.nudgedAt, s.transfer.arrivedAt) >= soon:
 			l.nudgedAt = now
 			s.transfer.askAgain(l)
 		}

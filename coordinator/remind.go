@@ -1,10 +1,6 @@
 package coordinator
 
-import (
-	"time"
-
-	"github.com/switchyard-ml/switchyard/wire"
-)
+import "time"
 
 // What was lost is looked for many times in each tick, so that a lost message costs a small part of the failure
 // detection. A worker says soon after it was told something what it has in hand: a lease that is not in the list is
@@ -44,24 +40,17 @@ func (s *leasing) remind(now, since time.Duration) {
 // remind asks for chunks of a lease that were lost, or tries whether some were. The answers may come twice, which
 // echoes allow for.
 func (x *transfer) remind(now, since time.Duration, l *lease) {
-	// What later chunks have overtaken was lost, unless the network changes the order: then Resent grows up to its
-	// bound.
-	if lost := l.asked.Overtaken(); len(lost) > 0 && l.asked.Resent() < wire.MaxResends*l.chunks.Count() {
-		l.owner.echoes += len(lost)
-		for _, r := range l.asked.Again(lost) {
-			x.ask(l, r)
-		}
-		l.nudgedAt = now
-		return
+	// What later chunks have overtaken was lost, unless the network changes the order: then Resends falls to nothing.
+	most := 0
+	if l.asked.Resends() > 0 {
+		most = l.chunks.Count()
 	}
 	// Nothing comes at all: one chunk is asked for, ever more rarely, to see whether the link still carries anything.
 	wait := max(x.timing.prompt()/2, l.owner.lag.Limit()) << min(l.asked.Probes(), maxDoublings)
-	if now-max(since, l.movedAt, l.againAt, l.nudgedAt, x.arrivedAt) < wait {
-		return
-	}
-	if r := l.asked.Probe(); r.Count > 0 {
+	again, _ := l.asked.Again(now-max(since, l.movedAt, l.againAt, l.nudgedAt, x.arrivedAt) >= wait, most)
+	for _, r := range again {
 		l.nudgedAt = now
-		l.owner.echoes++
+		l.owner.echoes += r.Count
 		x.ask(l, r)
 	}
 }

@@ -35,10 +35,10 @@ type transfer struct {
 // Invariant: while the lease is pulled, asked says what is on its way.
 type delivery struct {
 	chunks  wire.Chunking
-	opening uint64    // its number; 0: nothing was asked for yet
-	values  []float32 // where the gradient is stored; nil: nowhere
-	crcs    []uint32  // of the chunks that are here
-	asked   wire.Sequence
+	opening uint64        // its number; 0: nothing was asked for yet
+	values  []float32     // where the gradient is stored; nil: nowhere
+	crcs    []uint32      // of the chunks that are here
+	asked   wire.Sequence // for its chunks, and what of them is here
 	special bool          // there is a NaN or an infinity
 	movedAt time.Duration // last arrival, or when it was first asked for more
 	againAt time.Duration // when chunks were last asked for again
@@ -113,7 +113,7 @@ func (x *transfer) ask(l *lease, r wire.Range) {
 
 // askAgain asks for the chunks of a lease that were asked for before and are not here.
 func (x *transfer) askAgain(l *lease) {
-	for _, r := range l.asked.Lacking() {
+	for _, r := range l.asked.Gaps(0, l.asked.Next(), l.asked.Next()) {
 		x.ask(l, r)
 	}
 }
@@ -151,7 +151,8 @@ func (x *transfer) check(l *lease, msg *wire.Chunk) (Reason, string) {
 	// Which reason it is decides whether anything is held against the worker: see results.go.
 	case l.state == settled, l.state == pulling && l.asked.Has(msg.Index):
 		return ReasonDuplicate, fmt.Sprintf("chunk %d of shards %s is there already", msg.Index, l.Block)
-	case l.state != pulling, msg.Index >= l.asked.Next(), msg.Data == nil: // it was stored when the lease was pulled before
+	// Without data it was stored when the lease was pulled before.
+	case l.state != pulling, msg.Index >= l.asked.Next(), msg.Data == nil:
 		return ReasonUnrequested, fmt.Sprintf("chunk %d of shards %s was not asked for", msg.Index, l.Block)
 	case len(msg.Data) != l.chunks.Bytes(msg.Index):
 		return ReasonLength, fmt.Sprintf("chunk %d has %d bytes, want %d", msg.Index, len(msg.Data),

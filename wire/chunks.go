@@ -1,7 +1,5 @@
 package wire
 
-import "slices"
-
 // Arrivals says which parts of something have come: chunks of a vector, or pieces of a data set. The zero Arrivals is
 // of no parts. One goroutine uses it.
 //
@@ -30,9 +28,6 @@ func (a *Arrivals) Missing() int { return a.missing }
 // Has reports whether a part has come, which no part has that there is not.
 func (a *Arrivals) Has(part int) bool { return part < len(a.got) && a.got[part] }
 
-// All reports whether the parts [first, end) have come.
-func (a *Arrivals) All(first, end int) bool { return !slices.Contains(a.got[first:end], false) }
-
 // Take notes that a part has come. It reports whether it had not come before.
 func (a *Arrivals) Take(part int) bool {
 	if a.got[part] {
@@ -55,17 +50,17 @@ func (a *Arrivals) Drop(first, end int) {
 	a.low = min(a.low, first)
 }
 
-// Gaps lists the parts below end that have not come, in at most so many ranges, the first ones; nil if all have.
-func (a *Arrivals) Gaps(end, most int) (gaps []Range) {
-	for i := a.low; i < end && len(gaps) < most; i++ {
-		first := i
+// Gaps lists which of the parts [first, end) have not come, in at most so many ranges, the first ones; nil if all have.
+func (a *Arrivals) Gaps(first, end, most int) (gaps []Range) {
+	for i := max(first, a.low); i < end && len(gaps) < most; i++ {
+		from := i
 		for i < end && !a.got[i] {
 			if i++; i > a.high {
 				i = end
 			}
 		}
-		if i > first {
-			gaps = append(gaps, Range{First: first, Count: i - first})
+		if i > from {
+			gaps = append(gaps, Range{First: from, Count: i - from})
 		}
 	}
 	return gaps

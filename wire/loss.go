@@ -26,8 +26,8 @@ type Sequence struct {
 	resent   int   // chunks that were asked for again because of others
 }
 
-// MaxResends bounds, in multiples of all chunks, how many may be asked for again because others came first: on a network
-// that changes the order they may just be late. Whoever asks looks at Resent before.
+// MaxResends bounds, in multiples of all chunks, how many may be asked for again because others came first: on a
+// network that changes the order they may just be late.
 const MaxResends = 2
 
 // Begin forgets everything, for the chunks of a vector. It takes no memory, and keeps what there is.
@@ -85,52 +85,44 @@ func (q *Sequence) Take(chunk int) {
 	q.seen, q.probes = max(q.seen, q.place[chunk]+1), 0
 }
 
-// Lacking lists the chunks that were asked for and have not come.
-func (q *Sequence) Lacking() []Range { return q.Gaps(q.next, q.next) }
-
-// Overtaken returns, in order, every chunk that has not come although one has that was asked for later. It returns a
-// chunk once for each time that it was asked for.
-func (q *Sequence) Overtaken() (lost []int) {
+// Again returns the chunks to ask for once more, which it notes. Those that were lost come first: they have not come
+// although others have that were asked for later. If there are none, or more than most, it is one chunk to probe with,
+// the one that was asked for last, if it is late: nothing has come for a while. One shows whether anything still comes:
+// if it does, those that were lost before it are known.
+func (q *Sequence) Again(late bool, most int) (ranges []Range, probe bool) {
+	var lost []int
 	for ; q.sure < q.seen; q.sure++ {
 		// A chunk that was asked for again since is judged by its later place.
 		if i := q.order[q.sure]; !q.got[i] && q.place[i] == q.sure {
 			lost = append(lost, i)
 		}
 	}
-	slices.Sort(lost)
-	return lost
-}
-
-// Again notes that chunks, in order, are asked for again. It returns them as ranges.
-func (q *Sequence) Again(chunks []int) (ranges []Range) {
-	q.resent += len(chunks)
-	for i := 0; i < len(chunks); {
-		r := Range{First: chunks[i]}
-		for ; i < len(chunks) && chunks[i] == r.First+r.Count; i++ {
-			r.Count++
+	if len(lost) > 0 && len(lost) <= most {
+		slices.Sort(lost)
+		q.resent += len(lost)
+		for i := 0; i < len(lost); {
+			r := Range{First: lost[i]}
+			for ; i < len(lost) && lost[i] == r.First+r.Count; i++ {
+				r.Count++
+			}
+			q.asked(r)
+			ranges = append(ranges, r)
 		}
-		q.asked(r)
-		ranges = append(ranges, r)
+		return ranges, false
 	}
-	return ranges
-}
-
-// Resent is how many chunks were asked for again, each as often as it was.
-func (q *Sequence) Resent() int { return q.resent }
-
-// Probe returns the chunk to ask for once more when nothing comes, the one that was asked for last; none if all have
-// come. One chunk shows whether anything still comes: if it does, Overtaken finds all that was lost before it.
-func (q *Sequence) Probe() Range {
-	for at := len(q.order) - 1; at >= 0; at-- {
+	for at := len(q.order) - 1; late && q.missing > 0 && at >= 0; at-- {
 		if i := q.order[at]; !q.got[i] {
 			q.probes++
-			return Range{First: i, Count: 1}
+			return []Range{{First: i, Count: 1}}, true
 		}
 	}
-	return Range{}
+	return nil, false
 }
 
-// Probes is how often Probe has chosen a chunk since the last one came.
+// Resends is how many lost chunks may still be asked for again: see MaxResends.
+func (q *Sequence) Resends() int { return MaxResends*q.Count() - q.resent }
+
+// Probes is how often Again has probed since the last chunk came.
 func (q *Sequence) Probes() int { return q.probes }
 
 // Lag is how long a link lets wait, as TCP estimates it (Jacobson 1988): a mean and a mean deviation in which older

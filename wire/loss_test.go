@@ -21,67 +21,72 @@ func (q *Sequence) come(chunks ...int) {
 	}
 }
 
+// Chunks that others have overtaken are asked for again, once for each time that they were asked for.
 func TestSequence_Overtaken(t *testing.T) {
 	q := pulling(6, 4)
-	want := func(what string, chunks ...int) {
+	want := func(what string, again ...Range) {
 		t.Helper()
-		if lost := q.Overtaken(); !slices.Equal(lost, chunks) {
-			t.Errorf("%s: lost are %v, want %v", what, lost, chunks)
+		if got, probe := q.Again(false, 6); !slices.Equal(got, again) || probe {
+			t.Errorf("%s: asks again for %v, want %v", what, got, again)
 		}
 	}
-	again := func(chunks ...int) { q.Again(chunks) }
 	want("nothing has come")
 	q.come(0, 1)
 	want("in order")
 	q.come(3)
-	want("2 was overtaken", 2)
-	want("it is said once")
-	again(2)
+	want("2 was overtaken", Range{2, 1})
+	want("it is asked for once")
 	q.Ask(0, 16)
 	q.come(4)
-	want("2 was overtaken once more", 2)
-	again(2)
+	want("2 was overtaken once more", Range{2, 1})
 	q.come(2)
-	want("5 was asked for before", 5)
-	again(5)
+	want("5 was asked for before", Range{5, 1})
 	q.come(5)
 	want("all have come")
+	if q.Resends() != 2*6-3 {
+		t.Errorf("%d may be asked for again", q.Resends())
+	}
 
-	resent := q.Resent()
-	if runs := q.Again([]int{0, 2, 3}); !slices.Equal(runs, []Range{{0, 1}, {2, 2}}) || q.Resent() != resent+3 {
-		t.Errorf("0, 2 and 3 are asked for again as %v, %d in all", runs, q.Resent()-resent)
+	q = pulling(6, 6)
+	q.come(1, 5)
+	want("several", Range{0, 1}, Range{2, 3})
+
+	q = pulling(6, 6)
+	q.come(5)
+	if got, _ := q.Again(false, 4); got != nil || q.Resends() != 12 {
+		t.Errorf("more than may be are asked for again: %v", got)
 	}
 
 	q = pulling(2, 2)
-	again(0)
+	q.Again(true, 0) // 1
 	q.come(1)
-	want("0 was asked for again after 1")
+	want("the probe came, 0 was lost", Range{0, 1})
 
 	q.Begin(NewChunking(4, 8))
 	q.Ask(0, 16)
 	want("anew")
 	q.come(1)
-	want("anew, 0 was overtaken", 0)
+	want("anew, 0 was overtaken", Range{0, 1})
 }
 
 // The answer to a probe, whichever of the two it is, shows what else was lost.
 func TestSequence_Probe(t *testing.T) {
 	q := pulling(4, 0)
-	if r := q.Probe(); r.Count != 0 {
+	if r, probe := q.Again(true, 4); r != nil || probe {
 		t.Errorf("the probe before anything was asked for is %v", r)
 	}
 	q.Ask(0, 24)
 	for n := 1; n <= 2; n++ {
-		if r := q.Probe(); r != (Range{2, 1}) || q.Probes() != n {
+		if r, probe := q.Again(true, 4); !slices.Equal(r, []Range{{2, 1}}) || !probe || q.Probes() != n {
 			t.Errorf("probe %d is %v, want 2", q.Probes(), r)
 		}
 	}
 	q.come(2)
-	if lost := q.Overtaken(); !slices.Equal(lost, []int{0, 1}) || q.Probes() != 0 {
-		t.Errorf("lost are %v, after %d probes", lost, q.Probes())
+	if r, probe := q.Again(true, 4); !slices.Equal(r, []Range{{0, 2}}) || probe || q.Probes() != 0 {
+		t.Errorf("lost are %v, after %d probes", r, q.Probes())
 	}
 	q.come(0, 1)
-	if r := q.Probe(); r.Count != 0 {
+	if r, probe := q.Again(true, 4); r != nil || probe {
 		t.Errorf("the probe when all has come is %v", r)
 	}
 }
@@ -109,8 +114,8 @@ func TestSequence_Ask(t *testing.T) {
 		}
 	}
 	if q.come(1); q.Flying() != 12 || q.Missing() != 2 || q.Awaits(1) || !q.Awaits(2) || q.Awaits(3) || q.Awaits(-1) ||
-		!slices.Equal(q.Lacking(), []Range{{0, 1}, {2, 1}}) {
-		t.Errorf("%d bytes are on their way, %v lack", q.Flying(), q.Lacking())
+		q.Has(2) {
+		t.Errorf("%d bytes are on their way of %d chunks", q.Flying(), q.Missing())
 	}
 	if q.Begin(NewChunking(5, 8)); q.Flying() != 0 || q.Next() != 0 || q.Has(1) {
 		t.Error("what had come is not forgotten")

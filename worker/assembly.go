@@ -138,5 +138,5 @@ func (a *assembly) missingRanges() []wire.Range {
 	if !a.known {
 		return nil
 	}
-	return a.got.Gaps(a.got.Count(), wire.MaxRanges)
+	return a.got.Gaps(0, a.got.Count(), wire.MaxRanges)
 }

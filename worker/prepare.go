@@ -181,7 +181,7 @@ func (w *Worker) fetching() bool {
 func (w *Worker) fetch() {
 	s := &w.data
 	s.movedAt = time.Now()
-	w.publish(w.subjects.Control, &wire.Fetch{Hash: s.hash, Ranges: s.got.Gaps(s.got.Count(), wire.MaxRanges)})
+	w.publish(w.subjects.Control, &wire.Fetch{Hash: s.hash, Ranges: s.got.Gaps(0, s.got.Count(), wire.MaxRanges)})
 }
 
 // takePiece stores a piece of the data set and asks for more. After the last one, the program is built. What does not

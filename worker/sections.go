@@ -191,17 +191,13 @@ func (w *Worker) askPeersAgain(now time.Time) {
 			continue
 		}
 		for _, s := range l.reduction.sources {
-			// Whole, not asked for yet, or asked for just now.
-			if s.asked.Missing() == 0 || w.askOvertaken(l, s) {
-				continue
-			}
 			wait := min(max(w.prompt(), w.peerLag.Limit())<<min(s.asked.Probes(), maxProbes), w.heartbeat)
-			if now.Sub(s.movedAt) < wait || now.Sub(w.peersAt) < wait {
-				continue
-			}
-			if r := s.asked.Probe(); r.Count > 0 {
-				s.movedAt = now
+			again, probe := s.asked.Again(now.Sub(latest(s.movedAt, w.peersAt)) >= wait, s.asked.Resends())
+			for _, r := range again {
 				w.askPeer(l, s, r)
+			}
+			if probe {
+				s.movedAt = now
 			}
 		}
 	}
@@ -209,18 +205,6 @@ func (w *Worker) askPeersAgain(now time.Time) {
 
 // maxProbes bounds how often the time between two probes is doubled.
 const maxProbes = 8
-
-// askOvertaken asks for the chunks of a source that others have overtaken. It reports whether there were any.
-func (w *Worker) askOvertaken(l *lease, s *source) bool {
-	lost := s.asked.Overtaken()
-	if len(lost) == 0 || s.asked.Resent()+len(lost) > wire.MaxResends*s.asked.Count() {
-		return false
-	}
-	for _, r := range s.asked.Again(lost) {
-		w.askPeer(l, s, r)
-	}
-	return true
-}
 
 // takePeerChunk stores a chunk of another worker, if it was asked for. Whether a chunk is right shows when its source
 // is whole.
