@@ -25,7 +25,7 @@ func (a *Arrivals) Count() int { return len(a.got) }
 // Missing is the number of parts that have not come.
 func (a *Arrivals) Missing() int { return a.missing }
 
-// Has reports whether a part has come, which no part has that there is not.
+// Has reports whether a part has come; false for a part beyond the last.
 func (a *Arrivals) Has(part int) bool { return part < len(a.got) && a.got[part] }
 
 // Take notes that a part has come. It reports whether it had not come before.
