@@ -2,6 +2,8 @@ package config
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
@@ -48,6 +50,30 @@ func (k Key) assign(c *Config, text string) (fault, hint string) {
 }
 
 func (k Key) format(c *Config) string { return k.Format(c.settings(k.root)) }
+
+// Variable is the name of the environment variable that sets the key.
+func (k Key) Variable() string {
+	return Prefix + strings.ToUpper(strings.ReplaceAll(k.Path, ".", "_"))
+}
+
+// Value is the value of a key, by its path, as assign takes it: without the quotation marks that a file needs. It is
+// false of a key that the configuration does not have.
+func (c Config) Value(path string) (string, bool) {
+	for _, k := range c.keys() {
+		if k.Path == path {
+			return unquoted(k.format(&c)), true
+		}
+	}
+	return "", false
+}
+
+// unquoted is the text of a value that format has written.
+func unquoted(text string) string {
+	if plain, err := strconv.Unquote(text); err == nil {
+		return plain
+	}
+	return text
+}
 
 // matters reports whether the key has an effect with the other values of the configuration: the family of models
 // has a use for it, another key has the value of its tag only, if it has one, and something ends at the update that

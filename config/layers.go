@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
@@ -152,11 +151,7 @@ func (r *resolver) finish(back bool, layers ...layer) (*Resolved, error) {
 func (r *resolver) asBefore() {
 	for _, k := range r.config.keys() {
 		if _, written := r.origins[k.Path]; !written && k.Was != "" {
-			before := k.Was
-			if text, err := strconv.Unquote(before); err == nil { // as Format writes it
-				before = text
-			}
-			k.assign(&r.config, before)
+			k.assign(&r.config, unquoted(k.Was))
 		}
 	}
 }
@@ -326,8 +321,7 @@ func (r *resolver) environment(variables []string) layer {
 	paths := map[string]string{}
 	var words []string
 	for _, k := range r.config.kinds.Keys() {
-		name := Prefix + strings.ToUpper(strings.ReplaceAll(k.Path, ".", "_"))
-		paths[name], words = k.Path, append(words, name)
+		paths[k.Variable()], words = k.Path, append(words, k.Variable())
 	}
 	// Problems come in the same order, however the environment is sorted.
 	sorted := slices.Sorted(slices.Values(variables))

@@ -319,9 +319,12 @@ func (d *description) when(q config.Pair) {
 	}
 }
 
-// settle completes the conditions on keys that are not searched with the values of the base. value returns that
-// of a key, and keys are all that there are, for hints.
-func (f *File) settle(value func(key string) (string, bool), keys []string) {
+// settle completes the conditions on keys that are not searched with the values of the base.
+func (f *File) settle(b *Base) {
+	var keys []string // of all kinds, for hints
+	for _, k := range b.kinds.Keys() {
+		keys = append(keys, k.Path)
+	}
 	searched := func(key string) bool {
 		return slices.ContainsFunc(f.Spec.Parameters, func(p sweep.Parameter) bool { return p.Key == key })
 	}
@@ -332,7 +335,7 @@ func (f *File) settle(value func(key string) (string, bool), keys []string) {
 			if searched(c.Key) {
 				continue
 			}
-			v, ok := value(c.Key)
+			v, ok := b.Config.Value(c.Key)
 			if !ok {
 				hint := ""
 				if near := setting.Nearest(c.Key, keys); near != "" {

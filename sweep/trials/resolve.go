@@ -27,9 +27,7 @@ func KeyVariables(k *config.Kinds, environment []string) []string {
 	var list []string
 	for _, v := range environment {
 		name, _, _ := strings.Cut(v, "=")
-		if slices.ContainsFunc(k.Keys(), func(k config.Key) bool {
-			return name == config.Prefix+strings.ToUpper(strings.ReplaceAll(k.Path, ".", "_"))
-		}) {
+		if slices.ContainsFunc(k.Keys(), func(k config.Key) bool { return k.Variable() == name }) {
 			list = append(list, v)
 		}
 	}
@@ -152,11 +150,7 @@ func (f *File) locate(p config.Problem) config.Problem {
 // the longest part of its path that the file has.
 func (f *File) fill(b *Base) {
 	s := &f.Spec
-	var keys []string
-	for _, k := range b.kinds.Keys() {
-		keys = append(keys, k.Path)
-	}
-	f.settle(func(key string) (string, bool) { return b.value(key) }, keys)
+	f.settle(b)
 	if len(s.Replicates.Seeds) == 0 {
 		s.Replicates.Seeds = []uint64{b.Config.Seed}
 	}
@@ -204,30 +198,6 @@ func (f *File) fill(b *Base) {
 
 // maxCombinations is the most trials that a grid may have without a run_cap.
 const maxCombinations = 100_000
-
-// value is the value of a key of the base as its YAML has it, and whether there is such a key: one without a
-// section, or SECTION.NAME.
-func (b *Base) value(key string) (string, bool) {
-	for line := range strings.Lines(string(b.Config.YAML())) {
-		if !strings.HasPrefix(line, " ") && !strings.HasSuffix(strings.TrimSpace(line), ":") {
-			if name, v, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && name == key {
-				return v, true
-			}
-		}
-	}
-	section, name, dotted := strings.Cut(key, ".")
-	inside := false
-	for line := range strings.Lines(string(b.Config.YAML())) {
-		if !strings.HasPrefix(line, " ") {
-			inside = dotted && strings.TrimSpace(line) == section+":"
-			continue
-		}
-		if n, v, ok := strings.Cut(strings.TrimSpace(line), ": "); inside && ok && n == name {
-			return strings.Trim(v, `"`), true
-		}
-	}
-	return "", false
-}
 
 // fillRungs makes the rungs of a training of so many updates, in one of four ways:
 //
