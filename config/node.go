@@ -1,21 +1,31 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
-// Node is a part of a YAML file with the place where it stands. It is a mapping, a list or one value. Files other
-// than configurations, such as that of a sweep, are read as nodes, so that their problems have positions, too.
+// maxDocument is the largest size of a configuration file, in bytes; the whole tree fits in 3 KiB.
+const maxDocument = 64 << 10
+
+// Node is a part of a YAML file with the place where it stands. It is a mapping, a list or one value. Configurations
+// are made of nodes; other files, such as that of a sweep, are read as nodes, so that their problems have positions,
+// too.
 type Node struct {
 	Origin Origin
 	Kind   NodeKind
 	Text   string // of a value
 	Pairs  []Pair // of a mapping, in the order of the file
 	Items  []Node // of a list
+
+	odd string // what stands there, if it has none of the kinds
 }
 
 // NodeKind is what a node is.
@@ -34,64 +44,113 @@ type Pair struct {
 	Key   string
 	At    Origin // of the key
 	Value Node
+
+	odd string // what the key is, if it is no text
+}
+
+// Pair is the pair of a key, where it stands in n; nil if n is no mapping, or has no such key.
+func (n Node) Pair(key string) *Pair {
+	i := slices.IndexFunc(n.Pairs, func(p Pair) bool { return p.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return &n.Pairs[i]
+}
+
+// Describe is what a node is, for a message.
+func (n Node) Describe() string {
+	if n.odd != "" {
+		return n.odd
+	}
+	return [...]string{"nothing", "a single value", "a list", "keys with values"}[n.Kind]
 }
 
 // ReadNodes reads a YAML file that is no configuration of a run. name is the file in messages. An empty file is
 // NodeNothing. The error is an *Error: no YAML, more than maxDocument bytes, a second document, keys that are
-// written twice, and anchors.
+// written twice or no text, and anchors.
 func ReadNodes(name string, data []byte) (Node, error) {
-	r := &nodes{document{name: name, text: string(data)}}
-	root := r.file(data)
-	if len(r.problems) > 0 {
-		return Node{}, &Error{Problems: r.problems}
+	d := &document{name: name, text: string(data)}
+	root := d.read(data)
+	d.check("", root)
+	if len(d.problems) > 0 {
+		return Node{}, &Error{Problems: d.problems}
 	}
 	return root, nil
 }
 
-// nodes makes nodes of a document. It shares the positions and problems of documents.
-type nodes struct{ document }
+// document reads one YAML file.
+type document struct {
+	name     string
+	text     string
+	problems []Problem
+}
 
-// file is the node of the whole file.
-func (r *nodes) file(data []byte) Node {
+// read is the node of the whole file.
+func (d *document) read(data []byte) Node {
+	root := Node{Origin: Origin{Name: d.name}}
 	if len(data) > maxDocument {
-		r.add(Origin{Name: r.name}, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data),
-			maxDocument), "")
-		return Node{}
+		d.add(root.Origin, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data), maxDocument), "")
+		return root
 	}
+	// A key that is written twice is reported with the line of the first, and not by the parser.
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		r.syntax(err)
-		return Node{}
+		d.syntax(err)
+		return root
 	}
-	root, written := Node{Origin: Origin{Name: r.name}}, 0
+	written := 0
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
 			continue
 		}
 		if written++; written > 1 {
-			r.add(r.at(doc.Body.GetToken()), "", "a second YAML document", "keep one")
+			d.add(d.at(doc.Body.GetToken()), "", "a second YAML document", "keep one")
 			break
 		}
-		root = r.node("", doc.Body)
+		root = d.node(doc.Body)
 	}
 	return root
 }
 
-// node is the node of a part. path names the part in messages: keys with dots, and items as [0].
-func (r *nodes) node(path string, n ast.Node) Node {
+// syntax adds the problem of a file that is not YAML, at the token where the parser gave up if it tells.
+func (d *document) syntax(err error) {
+	var fault yaml.Error
+	if errors.As(err, &fault) {
+		d.add(d.at(fault.GetToken()), "", "not YAML: "+fault.GetMessage(), "")
+		return
+	}
+	d.add(Origin{Name: d.name}, "", "not YAML: "+err.Error(), "")
+}
+
+// at is the origin of a token; of nil, it is the file without a line.
+func (d *document) at(t *token.Token) Origin {
+	o := Origin{Name: d.name, text: d.text}
+	if t != nil && t.Position != nil {
+		o.Line, o.Col = t.Position.Line, t.Position.Column
+	}
+	return o
+}
+
+// add notes a problem.
+func (d *document) add(at Origin, key, message, hint string) {
+	d.problems = append(d.problems, Problem{Origin: at, Key: key, Message: message, Hint: hint})
+}
+
+// node is the node of a part.
+func (d *document) node(n ast.Node) Node {
 	out := Node{}
 	if n != nil {
-		out.Origin = r.at(n.GetToken())
+		out.Origin = d.at(n.GetToken())
 	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
-		return r.mapping(path, out, n.Values)
+		return d.mapping(out, n.Values)
 	case *ast.MappingValueNode:
-		return r.mapping(path, out, []*ast.MappingValueNode{n})
+		return d.mapping(out, []*ast.MappingValueNode{n})
 	case *ast.SequenceNode:
 		out.Kind = NodeList
-		for i, item := range n.Values {
-			out.Items = append(out.Items, r.node(fmt.Sprintf("%s[%d]", path, i), item))
+		for _, item := range n.Values {
+			out.Items = append(out.Items, d.node(item))
 		}
 	case *ast.StringNode:
 		out.Kind, out.Text = NodeValue, n.Value
@@ -101,35 +160,71 @@ func (r *nodes) node(path string, n ast.Node) Node {
 		out.Kind, out.Text = NodeValue, n.GetToken().Value
 	case *ast.NullNode, *ast.CommentGroupNode, *ast.CommentNode, nil:
 	default:
-		r.add(out.Origin, path, "expected keys, a list or a value, found "+describe(n), "")
+		out.odd = describe(n)
 	}
 	return out
 }
 
-// mapping adds the pairs to a node. A key that is written twice keeps its first value. Its origin is its first key.
-func (r *nodes) mapping(path string, out Node, pairs []*ast.MappingValueNode) Node {
+// mapping adds the pairs to a node. Its origin is its first key.
+func (d *document) mapping(out Node, pairs []*ast.MappingValueNode) Node {
 	out.Kind = NodeMapping
 	if len(pairs) > 0 {
-		out.Origin = r.at(pairs[0].Key.GetToken())
+		out.Origin = d.at(pairs[0].Key.GetToken())
 	}
-	seen := map[string]Origin{}
 	for _, pair := range pairs {
-		at := r.at(pair.Key.GetToken())
-		key := pair.Key.GetToken().Value
-		full := key
-		if path != "" {
-			full = path + "." + key
+		p := Pair{At: d.at(pair.Key.GetToken()), Value: d.node(pair.Value)}
+		if text, ok := pair.Key.(*ast.StringNode); ok {
+			p.Key = text.Value
+		} else {
+			p.odd = describe(pair.Key)
 		}
-		if _, anchor := pair.Key.(*ast.MergeKeyNode); anchor {
-			r.add(at, path, "expected a key, found a YAML anchor or alias", "")
-			continue
-		}
-		if first, twice := seen[key]; twice {
-			r.add(at, full, fmt.Sprintf("written twice, first in line %d", first.Line), "keep one")
-			continue
-		}
-		seen[key] = at
-		out.Pairs = append(out.Pairs, Pair{key, at, r.node(full, pair.Value)})
+		out.Pairs = append(out.Pairs, p)
 	}
 	return out
+}
+
+// check reports what no file of nodes may have. path names a part in messages: keys with dots, and items as [0].
+func (d *document) check(path string, n Node) {
+	if n.odd != "" {
+		d.add(n.Origin, path, "expected keys, a list or a value, found "+n.odd, "")
+	}
+	for i, item := range n.Items {
+		d.check(fmt.Sprintf("%s[%d]", path, i), item)
+	}
+	seen := map[string]Origin{}
+	for _, p := range n.Pairs {
+		full := join(path, p.Key)
+		switch first, twice := seen[p.Key]; {
+		case p.odd != "":
+			d.add(p.At, path, "a key must be plain text, found "+p.odd, "")
+		case twice:
+			d.add(p.At, full, fmt.Sprintf("written twice, first in line %d", first.Line), "keep one")
+		default:
+			seen[p.Key] = p.At
+			d.check(full, p.Value)
+		}
+	}
+}
+
+// join is a dotted path.
+func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
+
+// describe names what a node is, as part of a message.
+func describe(node ast.Node) string {
+	switch node.(type) {
+	case *ast.NullNode, nil:
+		return "nothing"
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return "keys with values"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
+		return "a YAML anchor or alias"
+	case *ast.TagNode:
+		return "a YAML tag"
+	case *ast.DirectiveNode:
+		return "a YAML directive"
+	default:
+		return "a single value"
+	}
 }

@@ -41,14 +41,17 @@ func Distributions() []Distribution {
 // translate.
 type Parameter struct {
 	Key          string       `json:"key"`
-	Distribution Distribution `json:"distribution"`
-	Min          float64      `json:"min,omitempty"` // the values themselves, never their logarithms
-	Max          float64      `json:"max,omitempty"`
-	Mu           float64      `json:"mu,omitempty"` // of log-normal laws: of the logarithm
-	Sigma        float64      `json:"sigma,omitempty"`
-	Q            float64      `json:"q,omitempty"`       // distance between two values
-	Values       []string     `json:"values,omitempty"`  // of a choice, as they are written in a configuration
-	Weights      []float64    `json:"weights,omitempty"` // of the values; nil: equal
+	Distribution Distribution `json:"distribution" yaml:"distribution" also:"dist type"`
+	// Min and Max are the values themselves, never their logarithms.
+	Min float64 `json:"min,omitempty" yaml:"min" also:"low lower"`
+	Max float64 `json:"max,omitempty" yaml:"max" also:"high upper"`
+	// Mu and Sigma of log-normal laws are those of the logarithm.
+	Mu    float64 `json:"mu,omitempty" yaml:"mu" also:"mean"`
+	Sigma float64 `json:"sigma,omitempty" yaml:"sigma" also:"std"`
+	Q     float64 `json:"q,omitempty" yaml:"q" also:"step"` // distance between two values
+	// Values are those of a choice, as they are written in a configuration. Weights are their probabilities; nil: equal.
+	Values  []string  `json:"values,omitempty" yaml:"values" also:"choices options"`
+	Weights []float64 `json:"weights,omitempty" yaml:"probabilities" also:"weights"`
 	// When are the conditions under which the parameter exists; each names a parameter before this one, or a fixed key.
 	When []Condition `json:"when,omitempty"`
 }
@@ -56,7 +59,7 @@ type Parameter struct {
 // Condition holds if a key has one of the values.
 type Condition struct {
 	Key    string   `json:"key"`
-	Values []string `json:"values"`
+	Values []string `json:"values" yaml:"values"`
 	// Fixed is the value of a key that is not searched; empty: it is searched.
 	Fixed string `json:"fixed,omitempty"`
 }

@@ -30,8 +30,8 @@ const (
 
 // Metric is an objective. Several of them make a search for the Pareto front.
 type Metric struct {
-	Name string `json:"name"`
-	Goal Goal   `json:"goal"`
+	Name string `json:"name" yaml:"name"`
+	Goal Goal   `json:"goal" yaml:"goal" values:"minimize maximize"`
 }
 
 // Aggregate makes one value of those of the replicates of a trial.
@@ -49,7 +49,7 @@ const (
 type Replicates struct {
 	Key       string    `json:"key"`   // with which the seed is set in a configuration
 	Seeds     []uint64  `json:"seeds"` // at least one
-	Aggregate Aggregate `json:"aggregate"`
+	Aggregate Aggregate `json:"aggregate" yaml:"aggregate" values:"mean median worst"`
 }
 
 // StopType says how trials are stopped early.
@@ -71,34 +71,40 @@ func (t StopType) Timed() bool { return t == ASHA || t == MedianStop }
 // Stop describes early stopping. Rungs are counted in updates of the base configuration. A trial that makes another
 // number of updates in all is judged at the same shares of its own.
 type Stop struct {
-	Type   StopType `json:"type"`
-	Rungs  []uint64 `json:"rungs"`  // ascending; the last is the whole training
-	Eta    int      `json:"eta"`    // one of eta trials goes on; halving, hyperband and asha
-	Cohort int      `json:"cohort"` // trials of a cohort; hyperband has its own sizes
+	Type StopType `json:"type" yaml:"type" values:"halving none hyperband asha median"`
+	// Rungs ascend; the last is the whole training.
+	Rungs []uint64 `json:"rungs" yaml:"rungs" want:"[1,1000000000]"`
+	// Eta: one of eta trials goes on; of Halving, Hyperband and ASHA.
+	Eta int `json:"eta" yaml:"eta" same:"reduction_factor" also:"factor" want:"[2,1000000000]"`
+	// Cohort is the number of trials of a cohort. Hyperband has its own sizes.
+	Cohort int `json:"cohort" yaml:"cohort" want:"[1,1000000000]"`
 	// Grace is the number of trials that must have been at a rung before MedianStop stops one there.
-	Grace int `json:"grace,omitempty"`
+	Grace int `json:"grace,omitempty" yaml:"min_trials" want:"[1,1000000000]"`
 }
 
 // Confirm runs the best trials again with fresh seeds when all others are done: the best of many is better than
 // it will be again (the winner's curse). What is then reported as the best is the best of these.
 type Confirm struct {
-	Top   int `json:"top"`   // trials; 0: none
-	Seeds int `json:"seeds"` // runs of each
+	Top   int `json:"top" yaml:"top" want:"[1,1000000000]"`     // trials; 0: none
+	Seeds int `json:"seeds" yaml:"seeds" want:"[1,1000000000]"` // runs of each
 }
 
-// Spec is what a sweep means. Two sweeps with equal specs try the same trials, unless stopping is timed. It is
+// Spec is what a sweep means. Its tags other than json describe the keys of a sweep file, as package trials reads it. Two sweeps with equal specs try the same trials, unless stopping is timed. It is
 // kept in the first record of the journal and does not change, but for Trials.
 type Spec struct {
-	Base       string      `json:"base"` // identity of the configuration on which the settings are put
-	Method     Method      `json:"method"`
-	Seed       uint64      `json:"seed"` // of the method; those of the runs are in Replicates
+	Base string `json:"base"` // identity of the configuration on which the settings are put
+	// Method is how trials are chosen.
+	Method Method `json:"method" yaml:"method" values:"tpe random grid sobol list" also:"sampler algorithm search_alg strategy"`
+	// Seed is that of the method; those of the runs are in Replicates.
+	Seed       uint64      `json:"seed" yaml:"seed" want:"[0,1000000000000000]"`
 	Metrics    []Metric    `json:"metrics"`
 	Parameters []Parameter `json:"parameters"` // of List: the keys of the configurations, with all their values
 	List       []Settings  `json:"list,omitempty"`
 	Replicates Replicates  `json:"replicates"`
 	Stop       Stop        `json:"stop"`
 	Confirm    Confirm     `json:"confirm"`
-	Trials     int         `json:"trials"` // the most that are tried; those of Confirm do not count
+	// Trials are the most that are tried; those of Confirm do not count.
+	Trials int `json:"trials" yaml:"run_cap" want:"[1,1000000000]" also:"n_trials trials num_samples max_trials budget count"`
 	// SkipInvalid leaves out combinations of a grid that are no valid configuration; otherwise they are an error. The
 	// other methods draw again.
 	SkipInvalid bool `json:"skip_invalid,omitempty"`

@@ -21,6 +21,8 @@ type Key struct {
 	Ends   string   // the key with the update at which something ends, unless this key has the value Was; empty: none
 	Bits   string   // "same": it changes no result
 
+	Tag reflect.StructTag // all tags of the field, with those that another package understands
+
 	// Path of the field from the outermost struct, as reflect.Value.FieldByIndex takes it.
 	index []int
 }
@@ -57,7 +59,7 @@ func walk(t reflect.Type, prefix string, index []int, key func(Key), section fun
 		key(Key{
 			Path: prefix + name, Type: typeName(f.Type), Doc: f.Tag.Get("doc"), Source: f.Tag.Get("source"),
 			Values: strings.Fields(f.Tag.Get("values")), Want: f.Tag.Get("want"),
-			Only: f.Tag.Get("only"), Was: f.Tag.Get("was"), Ends: f.Tag.Get("ends"), Bits: f.Tag.Get("bits"), index: at,
+			Only: f.Tag.Get("only"), Was: f.Tag.Get("was"), Ends: f.Tag.Get("ends"), Bits: f.Tag.Get("bits"), Tag: f.Tag, index: at,
 		})
 	}
 }
@@ -114,6 +116,9 @@ func (k Key) Name() string { return k.Path[strings.LastIndexByte(k.Path, '.')+1:
 
 // Value is the value of the key in the struct that settings points to, in its Go type.
 func (k Key) Value(settings any) any { return k.field(settings).Interface() }
+
+// Set stores a value of the Go type of the key in the struct that settings points to.
+func (k Key) Set(settings, value any) { k.field(settings).Set(reflect.ValueOf(value)) }
 
 // field is the field of the key. settings must point to a struct of the type that Walk was given.
 func (k Key) field(settings any) reflect.Value {

@@ -16,22 +16,38 @@ import (
 // Assign parses text as the value of the key and stores it in the struct that settings points to. It returns the
 // fault and the hint; both are empty on success. After a fault the struct is as it was.
 func (k Key) Assign(settings any, text string) (fault, hint string) {
+	return k.assign(k.field(settings), text)
+}
+
+// Append is Assign for one more item of a key that is a list. The range and the words of the key are those of an item.
+func (k Key) Append(settings any, text string) (fault, hint string) {
+	list := k.field(settings)
+	item := reflect.New(list.Type().Elem()).Elem()
+	k.Type = typeName(item.Type())
+	if fault, hint = k.assign(item, text); fault == "" {
+		list.Set(reflect.Append(list, item))
+	}
+	return fault, hint
+}
+
+// assign is Assign for a field, or for an item of one.
+func (k Key) assign(field reflect.Value, text string) (fault, hint string) {
 	switch k.Type {
 	case "text":
-		return k.assignText(settings, text)
+		return k.assignText(field, text)
 	case "boolean":
-		return k.assignBool(settings, text)
+		return k.assignBool(field, text)
 	case "duration":
-		return k.assignDuration(settings, text)
+		return k.assignDuration(field, text)
 	case "number":
-		return k.assignNumber(settings, text)
+		return k.assignNumber(field, text)
 	default:
-		return k.assignInteger(settings, text)
+		return k.assignInteger(field, text)
 	}
 }
 
 // assignText stores a text; if the key has words, only one of them.
-func (k Key) assignText(settings any, text string) (fault, hint string) {
+func (k Key) assignText(field reflect.Value, text string) (fault, hint string) {
 	if len(k.Values) > 0 && !slices.Contains(k.Values, text) {
 		hint = "must be " + strings.Join(k.Values, " or ")
 		if near := Nearest(text, k.Values); near != "" {
@@ -39,22 +55,22 @@ func (k Key) assignText(settings any, text string) (fault, hint string) {
 		}
 		return fmt.Sprintf("unknown value %q", text), hint
 	}
-	k.field(settings).SetString(text)
+	field.SetString(text)
 	return "", ""
 }
 
 // assignBool stores true or false, and takes no other spelling.
-func (k Key) assignBool(settings any, text string) (fault, hint string) {
+func (k Key) assignBool(field reflect.Value, text string) (fault, hint string) {
 	switch text {
 	case "true", "false":
-		k.field(settings).SetBool(text == "true")
+		field.SetBool(text == "true")
 		return "", ""
 	}
 	return fmt.Sprintf("%q is neither true nor false", text), ""
 }
 
 // assignDuration stores a duration as time.ParseDuration reads it. Its range is in seconds.
-func (k Key) assignDuration(settings any, text string) (fault, hint string) {
+func (k Key) assignDuration(field reflect.Value, text string) (fault, hint string) {
 	d, err := time.ParseDuration(text)
 	if err != nil {
 		return fmt.Sprintf("%q is not a duration", text), "write a number with its unit, e.g. 500ms, 5s or 2m"
@@ -62,12 +78,12 @@ func (k Key) assignDuration(settings any, text string) (fault, hint string) {
 	if fault := k.outside(d.Seconds(), text, " seconds"); fault != "" {
 		return fault, ""
 	}
-	k.field(settings).SetInt(int64(d))
+	field.SetInt(int64(d))
 	return "", ""
 }
 
 // assignNumber stores a finite number within its range.
-func (k Key) assignNumber(settings any, text string) (fault, hint string) {
+func (k Key) assignNumber(field reflect.Value, text string) (fault, hint string) {
 	v, err := strconv.ParseFloat(ungroup(text), 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%q is not a finite number", text), ""
@@ -75,18 +91,17 @@ func (k Key) assignNumber(settings any, text string) (fault, hint string) {
 	if fault := k.outside(v, text, ""); fault != "" {
 		return fault, ""
 	}
-	k.field(settings).SetFloat(v + 0) // -0 becomes 0, so that one value has one text
+	field.SetFloat(v + 0) // -0 becomes 0, so that one value has one text
 	return "", ""
 }
 
 // assignInteger stores a whole number within its range. An int is kept within 32 bits, so that a configuration
 // means the same on every machine; a uint64 may be a seed, of which every bit counts.
-func (k Key) assignInteger(settings any, text string) (fault, hint string) {
-	field := k.field(settings)
+func (k Key) assignInteger(field reflect.Value, text string) (fault, hint string) {
 	if field.CanUint() {
 		v, ok := parseUint(text)
 		if !ok {
-			return fmt.Sprintf("%q is not a whole number from 0 to 18446744073709551615", text), ""
+			return fmt.Sprintf("%q is not a whole number%s", text, k.span(" from 0 to 18446744073709551615")), ""
 		}
 		if fault := k.outside(float64(v), text, ""); fault != "" {
 			return fault, ""
@@ -97,18 +112,29 @@ func (k Key) assignInteger(settings any, text string) (fault, hint string) {
 	// The sign is read apart, because parseUint knows none.
 	negative := strings.HasPrefix(text, "-")
 	v, ok := parseUint(strings.TrimPrefix(text, "-"))
-	if !ok || v > math.MaxInt32 {
-		return fmt.Sprintf("%q is not a whole number", text), ""
+	if !ok {
+		return fmt.Sprintf("%q is not a whole number%s", text, k.span("")), ""
 	}
-	n := int64(v)
+	n := float64(v)
 	if negative {
 		n = -n
 	}
-	if fault := k.outside(float64(n), text, ""); fault != "" {
+	if fault := k.outside(n, text, ""); fault != "" {
 		return fault, ""
 	}
-	field.SetInt(n)
+	if v > math.MaxInt32 {
+		return fmt.Sprintf("%s does not fit into 32 bits", text), ""
+	}
+	field.SetInt(int64(n))
 	return "", ""
+}
+
+// span says the range of a whole number; of a key that tells none, it is usual.
+func (k Key) span(usual string) string {
+	if r, err := ParseInterval(k.Want); err == nil {
+		return " of " + r.String()
+	}
+	return usual
 }
 
 // outside returns the message that v is not in the range of k; empty if v is in the range.

@@ -10,7 +10,7 @@ import (
 // configurations reads the configurations of a list: keys with one value each, dotted or in sections.
 func (f *File) configurations(p config.Pair) {
 	if p.Value.Kind != config.NodeList || len(p.Value.Items) == 0 {
-		f.fault(p.At, "configurations", "expected a list of configurations, found "+describe(p.Value),
+		f.fault(p.At, "configurations", "expected a list of configurations, found "+p.Value.Describe(),
 			"e.g. [{model.kind: arhmm}, {model.kind: lstm}]")
 		return
 	}
@@ -24,7 +24,7 @@ func (f *File) configurations(p config.Pair) {
 // configuration adds the keys of one configuration below a prefix to c, in their order.
 func (f *File) configuration(n config.Node, prefix string, c *sweep.Settings) {
 	if n.Kind != config.NodeMapping {
-		f.fault(n.Origin, "configurations", "expected keys with values, found "+describe(n), "e.g. {model.kind: arhmm}")
+		f.fault(n.Origin, "configurations", "expected keys with values, found "+n.Describe(), "e.g. {model.kind: arhmm}")
 		return
 	}
 	for _, q := range n.Pairs {
@@ -33,7 +33,7 @@ func (f *File) configuration(n config.Node, prefix string, c *sweep.Settings) {
 		case q.Value.Kind == config.NodeMapping:
 			f.configuration(q.Value, key+".", c)
 		case q.Value.Kind != config.NodeValue:
-			f.fault(q.At, "configurations."+key, "expected one value, found "+describe(q.Value), "")
+			f.fault(q.At, "configurations."+key, "expected one value, found "+q.Value.Describe(), "")
 		case key == "seed":
 			f.fault(q.At, "configurations.seed", "seeds are those of all configurations", "e.g. parameters: {seed: [1, 2]}")
 		default:

@@ -210,8 +210,8 @@ const maxCombinations = 100_000
 func (f *File) fillRungs(steps uint64) {
 	t := &f.Spec.Stop
 	at := f.origins["early_terminate"]
-	if f.halving.most != 0 && f.halving.most != steps {
-		f.fault(at, "early_terminate.max_iter", fmt.Sprintf("it is %d, and train.steps is %d", f.halving.most, steps),
+	if f.halving.Most != 0 && f.halving.Most != steps {
+		f.fault(at, "early_terminate.max_iter", fmt.Sprintf("it is %d, and train.steps is %d", f.halving.Most, steps),
 			"leave it out: the last rung is the end of the training")
 		return
 	}
@@ -232,20 +232,20 @@ func (f *File) fillRungs(steps uint64) {
 		return
 	}
 	eta := uint64(max(t.Eta, 2))
-	least := f.halving.least
+	least := f.halving.Least
 	switch {
 	case least > steps:
 		f.fault(at, "early_terminate.min_iter", fmt.Sprintf("%d is beyond train.steps, which is %d", least, steps),
 			"iterations are updates")
 		return
-	case f.halving.brackets > 0:
-		if float64(steps) < math.Pow(float64(eta), float64(f.halving.brackets)) {
+	case f.halving.Brackets > 0:
+		if float64(steps) < math.Pow(float64(eta), float64(f.halving.Brackets)) {
 			f.fault(at, "early_terminate.s", fmt.Sprintf("%d rungs below %d updates: the first would be before update 1",
-				f.halving.brackets, steps), "use fewer")
+				f.halving.Brackets, steps), "use fewer")
 			return
 		}
 		t.Rungs = []uint64{steps}
-		for range f.halving.brackets {
+		for range f.halving.Brackets {
 			t.Rungs = slices.Insert(t.Rungs, 0, t.Rungs[0]/eta)
 		}
 		return
@@ -300,9 +300,7 @@ func (f *File) checkValues(b *Base) {
 			problem := all.Problems[0]
 			at, ok := f.origins["parameters."+p.Key+".values["+v+"]"]
 			if !ok {
-				if at, ok = f.origins["parameters."+p.Key+"["+v+"]"]; !ok {
-					at = f.origins["parameters."+p.Key]
-				}
+				at = f.origins["parameters."+p.Key]
 			}
 			message := problem.Message
 			if p.Distribution == sweep.Uniform && strings.Contains(message, "whole number") {
