@@ -118,12 +118,9 @@ func (c *Config) write(b *bytes.Buffer, listed func(Key) bool, section func(*byt
 
 // Map is the configuration as the values of its keys that have an effect, by path, as they are written in a file.
 func (c *Config) Map() map[string]string {
-	keys := c.keys()
 	values := map[string]string{}
-	for _, k := range keys {
-		if k.matters(c, keys) {
-			values[k.Path] = k.format(c)
-		}
+	for _, v := range c.Values() {
+		values[v.Key] = v.Text
 	}
 	return values
 }

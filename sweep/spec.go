@@ -89,8 +89,9 @@ type Confirm struct {
 	Seeds int `json:"seeds" yaml:"seeds" want:"[1,1000000000]"` // runs of each
 }
 
-// Spec is what a sweep means. Its tags other than json describe the keys of a sweep file, as package trials reads it. Two sweeps with equal specs try the same trials, unless stopping is timed. It is
-// kept in the first record of the journal and does not change, but for Trials.
+// Spec is what a sweep means. Two sweeps with equal specs try the same trials, unless stopping is timed. It is
+// kept in the first record of the journal and does not change, but for Trials. Tags other than json, here and in its
+// parts, describe the keys of a sweep file, as package trials reads it.
 type Spec struct {
 	Base string `json:"base"` // identity of the configuration on which the settings are put
 	// Method is how trials are chosen.

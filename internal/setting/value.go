@@ -98,35 +98,29 @@ func (k Key) assignNumber(field reflect.Value, text string) (fault, hint string)
 // assignInteger stores a whole number within its range. An int is kept within 32 bits, so that a configuration
 // means the same on every machine; a uint64 may be a seed, of which every bit counts.
 func (k Key) assignInteger(field reflect.Value, text string) (fault, hint string) {
-	if field.CanUint() {
-		v, ok := parseUint(text)
-		if !ok {
-			return fmt.Sprintf("%q is not a whole number%s", text, k.span(" from 0 to 18446744073709551615")), ""
-		}
-		if fault := k.outside(float64(v), text, ""); fault != "" {
-			return fault, ""
-		}
-		field.SetUint(v)
-		return "", ""
-	}
 	// The sign is read apart, because parseUint knows none.
-	negative := strings.HasPrefix(text, "-")
 	v, ok := parseUint(strings.TrimPrefix(text, "-"))
-	if !ok {
-		return fmt.Sprintf("%q is not a whole number%s", text, k.span("")), ""
-	}
-	n := float64(v)
-	if negative {
+	n, usual := float64(v), ""
+	if strings.HasPrefix(text, "-") {
 		n = -n
 	}
-	if fault := k.outside(n, text, ""); fault != "" {
-		return fault, ""
+	if field.CanUint() {
+		ok, usual = ok && n >= 0, " from 0 to 18446744073709551615"
 	}
-	if v > math.MaxInt32 {
-		return fmt.Sprintf("%s does not fit into 32 bits", text), ""
+	if !ok {
+		return fmt.Sprintf("%q is not a whole number%s", text, k.span(usual)), ""
 	}
-	field.SetInt(int64(n))
-	return "", ""
+	fault = k.outside(n, text, "")
+	switch {
+	case fault != "":
+	case field.CanUint():
+		field.SetUint(v)
+	case v > math.MaxInt32:
+		fault = text + " does not fit into 32 bits"
+	default:
+		field.SetInt(int64(n))
+	}
+	return fault, ""
 }
 
 // span says the range of a whole number; of a key that tells none, it is usual.

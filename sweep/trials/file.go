@@ -37,7 +37,6 @@ type File struct {
 	Notes    []string // what was understood otherwise than it is written
 
 	halving  halving
-	hasStop  bool
 	origins  map[string]config.Origin // of paths such as parameters.optim.rate
 	problems []config.Problem
 }

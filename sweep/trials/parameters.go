@@ -2,7 +2,6 @@ package trials
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,21 +30,8 @@ func (f *File) parameters(p config.Pair, prefix string) {
 	}
 }
 
-// fix gives a key one value, on top of the base. That of seed is the only seed.
-func (f *File) fix(key string, n config.Node) {
-	if n.Kind != config.NodeValue {
-		f.fault(n.Origin, "parameters."+key+".value", "expected one value, found "+n.Describe(), "values takes a list")
-		return
-	}
-	if key == "seed" {
-		f.seeds([]string{n.Text}, n)
-		return
-	}
-	f.Fixed = append(f.Fixed, sweep.Setting{Key: key, Value: n.Text})
-}
-
-// add adds a parameter that is searched. The seed makes replicates, and a choice of one value is fixed, unless it
-// has a condition.
+// add adds a parameter that is searched. The seed makes replicates, and a choice of one value is fixed, on top of the
+// base, unless it has a condition: then it is not in every configuration.
 func (f *File) add(p sweep.Parameter, n config.Node) {
 	if p.Key == "seed" && p.Distribution == sweep.Categorical && p.When == nil {
 		f.seeds(p.Values, n)
@@ -114,7 +100,6 @@ func (f *File) parameter(p config.Pair, key string) {
 	switch {
 	case d.keys.Value != nil:
 		d.constant()
-		return
 	case d.said("values") != nil:
 		d.choice()
 	case d.said("distribution") != nil || d.said("min") != nil || d.said("max") != nil:
@@ -127,20 +112,13 @@ func (f *File) parameter(p config.Pair, key string) {
 	}
 }
 
-// constant is a parameter with one value. Under a condition it is a choice of one, since it is not in every
-// configuration.
+// constant completes a parameter with one value, a choice of one.
 func (d *description) constant() {
 	n := d.keys.Value.Value
-	if d.p.When == nil {
-		d.f.fix(d.p.Key, n)
-		return
-	}
 	if n.Kind != config.NodeValue {
-		d.f.fault(d.keys.Value.At, d.path+".value", "expected one value, found "+n.Describe(), "values takes a list")
-		return
+		d.f.fault(n.Origin, d.path+".value", "expected one value, found "+n.Describe(), "values takes a list")
 	}
 	d.p.Distribution, d.p.Values = sweep.Categorical, []string{n.Text}
-	d.f.add(d.p, d.at.Value)
 }
 
 // choice completes a list of values, with or without probabilities.
@@ -191,31 +169,28 @@ func (d *description) numeric() {
 // ends checks that the ends of the range, or mean and deviation, are there, and nothing else. A standard
 // deviation that is left out is 1, and so is q.
 func (d *description) ends() {
-	need, other := []string{"min", "max"}, []string{"mu", "sigma", "probabilities"}
-	name := string(d.p.Distribution)
+	name, need, takes := string(d.p.Distribution), "min and max", []string{"min", "max"}
 	switch {
 	case d.p.Distribution == sweep.Categorical:
-		need, other = []string{"values"}, []string{"min", "max", "mu", "sigma", "q"}
+		need, takes = "values", []string{"values", "probabilities"}
 	case strings.HasSuffix(name, "normal"):
-		need, other = nil, []string{"min", "max", "probabilities"}
+		need, takes = "", []string{"mu", "sigma"}
 		if d.said("sigma") == nil {
 			d.p.Sigma = 1
 		}
 	}
 	if strings.HasPrefix(name, "q_") {
+		takes = append(takes, "q")
 		if d.said("q") == nil {
 			d.p.Q = 1
 		}
-	} else {
-		other = append(other, "q")
 	}
-	for _, key := range need {
-		if d.said(key) == nil {
-			d.f.fault(d.at.At, d.path+"."+key, "missing: "+name+" has "+strings.Join(need, " and "), "")
+	for _, key := range []string{"min", "max", "mu", "sigma", "values", "probabilities", "q"} {
+		q := d.said(key)
+		if q == nil && strings.Contains(need, key) {
+			d.f.fault(d.at.At, d.path+"."+key, "missing: "+name+" has "+need, "")
 		}
-	}
-	for _, key := range other {
-		if q := d.said(key); q != nil {
+		if q != nil && !slices.Contains(takes, key) {
 			d.f.fault(q.At, d.path+"."+key, name+" has no "+key, "leave it out")
 		}
 	}
@@ -224,11 +199,11 @@ func (d *description) ends() {
 // whole reports whether a number is written as an integer.
 func (d *description) whole(key string) bool {
 	q := d.said(key)
-	if q == nil || strings.ContainsAny(q.Value.Text, ".eE") {
+	if q == nil {
 		return false
 	}
-	v, err := strconv.ParseFloat(strings.ReplaceAll(q.Value.Text, "_", ""), 64)
-	return err == nil && v == math.Trunc(v)
+	_, err := strconv.ParseInt(strings.ReplaceAll(q.Value.Text, "_", ""), 10, 64)
+	return err == nil
 }
 
 // when reads conditions: key: value, or key: [values].

@@ -158,7 +158,7 @@ func (f *File) fill(b *Base) {
 		f.note("each trial has %d runs, one for each seed; a trial is worth their %s", len(s.Replicates.Seeds),
 			s.Replicates.Aggregate)
 	}
-	if (s.Method == sweep.Grid || s.Method == sweep.List) && !f.hasStop {
+	if _, said := f.origins["early_terminate"]; !said && (s.Method == sweep.Grid || s.Method == sweep.List) {
 		s.Stop.Type = sweep.NoStop
 	}
 	f.fillRungs(b.Config.Train.Steps)

@@ -81,7 +81,6 @@ func (f *File) confirm(p config.Pair) {
 
 // stop reads how trials are stopped early: a type alone, or keys. Rungs are made of them when the base is known.
 func (f *File) stop(p config.Pair) {
-	f.hasStop = true
 	if p.Value.Kind == config.NodeValue {
 		p = alone("type", p)
 	}
