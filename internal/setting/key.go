@@ -59,7 +59,8 @@ func walk(t reflect.Type, prefix string, index []int, key func(Key), section fun
 		key(Key{
 			Path: prefix + name, Type: typeName(f.Type), Doc: f.Tag.Get("doc"), Source: f.Tag.Get("source"),
 			Values: strings.Fields(f.Tag.Get("values")), Want: f.Tag.Get("want"),
-			Only: f.Tag.Get("only"), Was: f.Tag.Get("was"), Ends: f.Tag.Get("ends"), Bits: f.Tag.Get("bits"), Tag: f.Tag, index: at,
+			Only: f.Tag.Get("only"), Was: f.Tag.Get("was"), Ends: f.Tag.Get("ends"), Bits: f.Tag.Get("bits"),
+			Tag: f.Tag, index: at,
 		})
 	}
 }

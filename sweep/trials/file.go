@@ -134,7 +134,7 @@ func (f *File) note(format string, args ...any) {
 	f.Notes = append(f.Notes, fmt.Sprintf(format, args...))
 }
 
-// top reads the keys of the file, and returns those that have sections.
+// top reads the keys of the file, and their sections.
 func (f *File) top(root config.Node) top {
 	if p := root.Pair("config"); p != nil {
 		p.Value = listed(p.Value)
@@ -143,19 +143,20 @@ func (f *File) top(root config.Node) top {
 	var t top
 	f.section(config.Pair{At: root.Origin, Value: root}, "", "", f, &f.Spec, &t)
 	f.Spec.SkipInvalid = t.Invalid == "skip"
-	for _, s := range []struct {
-		at   *config.Pair
-		read func(config.Pair)
-	}{
-		{t.Metric, func(p config.Pair) { f.metric(p, "metric") }},
-		{t.Metrics, f.metrics},
-		{t.Parameters, func(p config.Pair) { f.parameters(p, "") }},
-		{t.Configurations, f.configurations},
-		{t.Stop, f.stop},
-		{t.Confirm, f.confirm},
-	} {
-		if s.at != nil {
-			s.read(*s.at)
+	for _, p := range root.Pairs { // metrics have the order of the file
+		switch p.Key {
+		case "metric":
+			f.metric(p, p.Key)
+		case "metrics":
+			f.metrics(p)
+		case "parameters":
+			f.parameters(p, "")
+		case "configurations":
+			f.configurations(p)
+		case "early_terminate":
+			f.stop(p)
+		case "confirm":
+			f.confirm(p)
 		}
 	}
 	return t
@@ -167,8 +168,8 @@ func (f *File) whole(root config.Node, t top) {
 	listed := t.Configurations != nil
 	if listed {
 		if len(f.Spec.Parameters) > 0 {
-			f.fault(t.Configurations.At, "configurations", "with configurations, parameters have one value each, and "+f.Spec.Parameters[0].Key+
-				" has several", "write it into the configurations")
+			f.fault(t.Configurations.At, "configurations", "with configurations, parameters have one value each, and "+
+				f.Spec.Parameters[0].Key+" has several", "write it into the configurations")
 		}
 		f.Spec.Parameters = keysOf(f.Spec.List)
 	}

@@ -38,8 +38,7 @@ func (f *File) metric(p config.Pair, path string) {
 	f.section(p, path, "e.g. {name: validation_elbo, goal: maximize}", &m, &struct {
 		Target *config.Pair `yaml:"target" unused:"a sweep ends when its trials are done"`
 	}{})
-	name := p.Value.Pair("name")
-	if name != nil {
+	if name := p.Value.Pair("name"); name != nil {
 		f.origins[path+".name"] = name.Value.Origin
 	}
 	if m.Name == "" {
@@ -85,7 +84,7 @@ func (f *File) stop(p config.Pair) {
 		p = alone("type", p)
 	}
 	f.section(p, "early_terminate", "e.g. early_terminate: {type: halving, min_iter: 100}", &f.Spec.Stop, &f.halving)
-	if rungs := p.Value.Pair("rungs"); rungs != nil && rungs.Value.Kind == config.NodeList && len(rungs.Value.Items) == 0 {
-		f.fault(rungs.At, "early_terminate.rungs", "the list of updates is empty", "e.g. [100, 300]")
+	if q := p.Value.Pair("rungs"); q != nil && q.Value.Kind == config.NodeList && len(q.Value.Items) == 0 {
+		f.fault(q.At, "early_terminate.rungs", "the list of updates is empty", "e.g. [100, 300]")
 	}
 }
