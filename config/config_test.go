@@ -222,3 +222,21 @@ func TestResolve_ErrorsAreTyped(t *testing.T) {
 		t.Fatalf("got %v, want an *Error with one problem", err)
 	}
 }
+
+// TestConfig_Value: a value is the text of its key, without quotation marks; a key of another kind has none.
+func TestConfig_Value(t *testing.T) {
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: []string{"optim.factors=encoder=0.5"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"preset": "fhn/smoke", "env.kind": "fhn", "optim.factors": "encoder=0.5"} {
+		if got, ok := r.Config.Value(path); !ok || got != want {
+			t.Errorf("%s: got %q, %v, want %q", path, got, ok, want)
+		}
+	}
+	for _, path := range []string{"env", "env.walls", "kind"} {
+		if got, ok := r.Config.Value(path); ok {
+			t.Errorf("%s: got %q, want none", path, got)
+		}
+	}
+}

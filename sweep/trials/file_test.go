@@ -139,6 +139,18 @@ run_cap: 20
 	}
 }
 
+// TestParse_StoppingOfRay: the names of Ray mean those of W&B.
+func TestParse_StoppingOfRay(t *testing.T) {
+	f, _, err := readSpec("preset: fhn/smoke\nrun_cap: 20\nparameters: {optim.rate: {min: 1e-3, max: 1e-2}}\n" +
+		"early_terminate: {type: asha, grace_period: 7, reduction_factor: 2, max_t: 30}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := f.Spec.Stop; s.Type != sweep.ASHA || s.Eta != 2 || !slices.Equal(s.Rungs, []uint64{7, 15, 30}) {
+		t.Errorf("got %+v", s)
+	}
+}
+
 // TestResolve_Defaults: a grid runs each combination to the end; other methods halve in cohorts that leave one trial.
 func TestResolve_Defaults(t *testing.T) {
 	f, _, err := readSpec("preset: fhn/smoke\nmethod: grid\nparameters:\n  optim.rate: [1e-3, 1e-2]\n  model.hidden: [8, 16, 32]\n")
