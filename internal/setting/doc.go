@@ -11,7 +11,8 @@
 //	ends    the key with the update at which something ends, unless this key has the value of was
 //	bits    "same": no value of the key changes a bit of a result
 //
-// Another package may have tags of its own, which it finds in Key.Tag, and keys that are lists, to which Key.Append adds.
+// Another package may have tags of its own, which it finds in Key.Tag, and keys that are lists, which Key.Append
+// fills.
 //
 // The package knows types, ranges and texts. It does not know which keys exist, where a text was written, or what a
 // value means: package config builds the tree of keys.
