@@ -59,11 +59,8 @@ func Start(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	var front net.Listener // with keys, a guard stands before the server
-	if cfg.Listen != "" && cfg.Auth != "" {
-		if front, err = net.Listen("tcp", cfg.Listen); err != nil {
-			return nil, startError(cfg.Listen, err.Error())
-		}
+	guarded := cfg.Listen != "" && cfg.Auth != "" // with keys, a guard stands before the server
+	if guarded {
 		behindGuard(options)
 	}
 	nameServer(options)
@@ -71,10 +68,13 @@ func Start(cfg Config) (*Broker, error) {
 	// Without keys everybody is NoKey, whom no ban can name.
 	if cfg.Auth != "" && cfg.Bans != "" {
 		if b.enforcer, err = newEnforcer(options, cfg.Bans, cfg.Log); err != nil {
-			if front != nil {
-				front.Close()
-			}
 			return nil, err
+		}
+	}
+	var front net.Listener
+	if guarded {
+		if front, err = net.Listen("tcp", cfg.Listen); err != nil {
+			return nil, startError(cfg.Listen, err.Error())
 		}
 	}
 	if err := b.start(options, cfg, front); err != nil {

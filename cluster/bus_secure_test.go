@@ -24,19 +24,15 @@ import (
 // newKey writes the seed of a new user and returns the file and the public key.
 func newKey(t *testing.T) (file, public string) {
 	t.Helper()
-	pair, err := nkeys.CreateUser()
+	seed, err := newSeed()
 	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := pair.Seed()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if public, err = pair.PublicKey(); err != nil {
 		t.Fatal(err)
 	}
 	file = filepath.Join(t.TempDir(), "user.nk")
-	if err := os.WriteFile(file, append(seed, '\n'), 0o600); err != nil {
+	if public, err = publicKey(file, seed); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, seed, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file, public
