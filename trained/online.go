@@ -26,6 +26,7 @@ type Online struct {
 	to      model.Belief
 	batch   model.Batch
 	x, u    []float32
+	pasts   [][][]float64 // the past of each state after the call
 	mean    []float32
 	sd      []float32
 }
@@ -158,15 +159,15 @@ type Observation struct{ Values, Controls []float64 }
 func (o *Online) Step(states []*State, next []Observation) error {
 	d := o.dims
 	o.x, o.u = grow(o.x, len(states)*d.NX), grow(o.u, len(states)*d.NU)
-	pasts := make([][][]float64, len(states))
+	o.pasts = grow(o.pasts, len(states))
 	for i, n := range next {
 		var err error
-		if pasts[i], err = o.scale(states[i], o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
+		if o.pasts[i], err = o.scale(states[i], o.x[i*d.NX:(i+1)*d.NX], o.u[i*d.NU:(i+1)*d.NU], n); err != nil {
 			return err
 		}
 	}
 	for i, s := range states {
-		s.past = pasts[i]
+		s.past = o.pasts[i]
 	}
 	// Those that go on from a state are filtered as one batch; those that begin, each by itself.
 	var together []int
