@@ -107,13 +107,6 @@ func contest(records []record) (cells []cell) {
 	return cells
 }
 
-// median is the middle one, or the mean of the middle two.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
-}
-
 // over is the spread of several rounds, at least one: the median of their medians, the extremes of their
 // extremes.
 func over(rounds []Spread) Spread {
@@ -123,7 +116,7 @@ func over(rounds []Spread) Spread {
 		medians = append(medians, r.Median)
 		s.Min, s.Max = min(s.Min, r.Min), max(s.Max, r.Max)
 	}
-	s.Median = median(medians)
+	s.Median = spread(medians).Median
 	return s
 }
 
@@ -137,7 +130,7 @@ func (c *cell) step() (s timedStep) {
 		rates = append(rates, o.GFLOPS)
 		s.AllocsPerStep = max(s.AllocsPerStep, o.AllocsPerStep)
 	}
-	s.Seconds, s.PeakFraction, s.GFLOPS = over(rounds), median(fractions), median(rates)
+	s.Seconds, s.PeakFraction, s.GFLOPS = over(rounds), spread(fractions).Median, spread(rates).Median
 	return s
 }
 

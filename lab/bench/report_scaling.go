@@ -99,7 +99,7 @@ func compareLink(b *strings.Builder, records []record, r record) error {
 	for _, s := range r.Steps {
 		steps, rests = append(steps, s.Values.Seconds), append(rests, s.Values.Seconds-s.Values.Compute)
 	}
-	step, rest := median(steps), median(rests)
+	step, rest := spread(steps).Median, spread(rests).Median
 	fmt.Fprintf(b, "| %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", r.Preset, r.Link, r.Exchange, r.Workers,
 		thousandths(step), thousandths(p.Seconds), off(p.Seconds, step), thousandths(rest), thousandths(p.Messages()),
 		off(p.Messages(), rest))
