@@ -55,11 +55,15 @@ func (d *ownDialer) Dial(network, address string) (net.Conn, error) {
 // SkipTLSHandshake lets the client send nothing encrypted to its own process.
 func (d *ownDialer) SkipTLSHandshake() bool { return d.inside.Load() }
 
-// await waits a little until the own server reaches others, and reports whether it does. It waits joinWait at most.
+// await waits a little until the own server reaches others, and reports whether it does. It waits joinWait at most, and
+// looks once however late that is.
 func (d *ownDialer) await() bool {
-	for deadline := time.Now().Add(min(joinWait, d.settled)); d.own.Running() && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(min(joinWait, d.settled)); d.own.Running(); {
 		if d.own.Joined() > 0 {
 			return true
+		}
+		if !time.Now().Before(deadline) {
+			return false
 		}
 		select {
 		case <-d.ended:

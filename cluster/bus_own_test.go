@@ -74,6 +74,19 @@ func TestBus_OwnServer(t *testing.T) {
 	until(t, "the connection goes where there is a server", at(b, other))
 }
 
+// A process that was held up until the wait was over still finds its own server.
+func TestOwnDialer_LooksOnce(t *testing.T) {
+	own := newMember(t)
+	d := &ownDialer{own: own, settled: -time.Second}
+	if d.await() {
+		t.Error("a server that reaches no other is taken for one that does")
+	}
+	own.reaches.Store(1)
+	if !d.await() {
+		t.Error("a server that reaches another was not looked at")
+	}
+}
+
 // Who insists on TLS has it with other servers, and nothing encrypted within the process.
 func TestBus_OwnServerWithTLS(t *testing.T) {
 	own := newMember(t)

@@ -232,7 +232,7 @@ want=$(sed -n 's/^  "params_sha256": "\(.*\)",*/\1/p' "$work/runs/same/run.json"
 compose logs --no-color >"$work/all.log" 2>&1
 docker inspect $(compose ps -aq 2>/dev/null || compose ps -q) >>"$work/all.log"
 token=$(file /keys/page.token)
-if grep -Eq '\bS[UA][A-Z2-7]{56}\b' "$work/all.log" || grep -qF "$token" "$work/all.log"; then
+if grep -Eq '\bS[UA][A-Z2-7]{56}\b' "$work/all.log" || grep -qF -e "$token" "$work/all.log"; then
 	fail "a log or a command line holds a secret"
 fi
 used=$(grep -o 'worker joined.*worker=[^ ]*@U[A-Z0-9]*' "$work/all.log" | grep -o '@U[A-Z0-9]*' | sort -u | wc -l)
