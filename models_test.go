@@ -15,23 +15,37 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// modelRows are the rows of the table of docs/models.md, with the settings that choose the model.
-var modelRows = []struct{ name, settings string }{
-	{"`slds`, concrete", "model.kind=slds model.switching=concrete"},
-	{"`slds`, concrete, sigmoid", "model.kind=slds model.switching=concrete model.weights=sigmoid"},
-	{"`slds`, normal", "model.kind=slds model.switching=normal"},
-	{"`slds`, deterministic", "model.kind=slds model.switching=deterministic"},
-	{"`slds`, categorical", "model.kind=slds model.switching=categorical"},
-	{"`fusion`", "model.kind=fusion"},
-	{"`dvbf`", "model.kind=dvbf"},
-	{"`kvae`", "model.kind=kvae"},
-	{"`rslds`", "model.kind=rslds model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"},
-	{"`trslds`", "model.kind=trslds model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"},
-	{"`arhmm`", "model.kind=arhmm model.chains=1 model.sweeps=8 model.exchange=8"},
-	{"`lstm`", "model.kind=lstm"},
-	{"`linear`", "model.kind=linear"},
-	{"`static`", "model.kind=static"},
-	{"`naive`", "model.kind=naive"},
+// modelRow is a row of the table of docs/models.md, with the settings that choose the model.
+type modelRow struct{ name, settings string }
+
+// chosen are the settings of families that have several rows, or that are to fit few sweeps here.
+var chosen = map[string][]modelRow{
+	"slds": {
+		{"`slds`, concrete", "model.switching=concrete"},
+		{"`slds`, concrete, sigmoid", "model.switching=concrete model.weights=sigmoid"},
+		{"`slds`, normal", "model.switching=normal"},
+		{"`slds`, deterministic", "model.switching=deterministic"},
+		{"`slds`, categorical", "model.switching=categorical"},
+	},
+	"rslds":  {{"`rslds`", "model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"}},
+	"trslds": {{"`trslds`", "model.chains=1 model.sweeps=8 model.burn_in=4 model.draws=4 model.exchange=8"}},
+	"arhmm":  {{"`arhmm`", "model.chains=1 model.sweeps=8 model.exchange=8"}},
+}
+
+// modelRows are the rows of all families.
+func modelRows() []modelRow {
+	var list []modelRow
+	keys := config.Builtin().Kinds().Keys()
+	for _, family := range keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })].Values {
+		rows := chosen[family]
+		if rows == nil {
+			rows = []modelRow{{name: "`" + family + "`"}}
+		}
+		for _, r := range rows {
+			list = append(list, modelRow{r.name, "model.kind=" + family + " " + r.settings})
+		}
+	}
+	return list
 }
 
 // TestModels_TableIsTrue: the table of docs/models.md is what the models do when they are asked, and no family is missing.
@@ -40,7 +54,7 @@ func TestModels_TableIsTrue(t *testing.T) {
 		"| model | trained by | bound | forecast | uncertainty | filter | smooth | segment | images | controls | missing values | several recordings |",
 		"|---|---|---|---|---|---|---|---|---|---|---|---|",
 	}
-	for _, row := range modelRows {
+	for _, row := range modelRows() {
 		lines = append(lines, "| "+row.name+" | "+strings.Join(abilities(t, strings.Fields(row.settings)), " | ")+" |")
 	}
 	want := strings.Join(lines, "\n")
@@ -50,14 +64,6 @@ func TestModels_TableIsTrue(t *testing.T) {
 	}
 	if !strings.Contains(string(page), want) {
 		t.Errorf("docs/models.md has not the table\n%s", want)
-	}
-	keys := config.Builtin().Kinds().Keys()
-	for _, family := range keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })].Values {
-		if !slices.ContainsFunc(modelRows, func(r struct{ name, settings string }) bool {
-			return strings.Contains(r.settings+" ", "model.kind="+family+" ")
-		}) {
-			t.Errorf("the table has no row of %s", family)
-		}
 	}
 }
 

@@ -59,7 +59,7 @@ func tinyOf(family, preset string) []string {
 // TestFitters_WorkWithEveryPreset: a chain starts and makes a sweep with finite terms.
 func TestFitters_WorkWithEveryPreset(t *testing.T) {
 	for _, family := range fitters(t) {
-		for _, preset := range smokes {
+		for _, preset := range smokes() {
 			if refuses(t, family, preset) || family == "arhmm" && preset == "ball/smoke" && !pixelByPixel {
 				continue
 			}

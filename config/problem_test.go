@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/problems")
+var update = flag.Bool("update", false, "rewrite testdata/problems, and add what is new to identities.txt and families.txt")
 
 // problemFiles are configuration files with faults of every kind. testdata/problems has the errors of Resolve for each
 // of them.
