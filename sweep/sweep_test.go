@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -225,6 +226,53 @@ func TestRun_KilledAtAnyRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 		cut(t, path, kills)
+	}
+}
+
+// TestRun_KilledBetweenConfirmations: where some of the confirmations are in the journal and some are not, the others
+// follow with the same seeds, and none is made twice.
+func TestRun_KilledBetweenConfirmations(t *testing.T) {
+	spec := testSpec(Random, NoStop)
+	spec.Trials, spec.Confirm = 9, Confirm{Top: 3, Seeds: 2}
+	var all []Record
+	path := filepath.Join(t.TempDir(), "journal")
+	journal, _, err := OpenJournal(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewEngine(spec, journal, nil, newFake(spec, 2), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := csvOf(t, e.State())
+	if _, all, err = OpenJournal(path); err != nil {
+		t.Fatal(err)
+	}
+	first := slices.IndexFunc(all, func(r Record) bool { return r.Of > 0 })
+	for kept := range 3 {
+		journal, _, err := OpenJournal(filepath.Join(t.TempDir(), "journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := journal.Append(all[:first+kept]...); err != nil {
+			t.Fatal(err)
+		}
+		e, err := NewEngine(spec, journal, all[:first+kept], newFake(spec, 2), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := csvOf(t, e.State()); got != want {
+			t.Errorf("with %d of three confirmations the sweep goes on to\n%s\nwant\n%s", kept, got, want)
+		}
 	}
 }
 
