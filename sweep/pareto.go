@@ -76,7 +76,8 @@ func indices(scores []score, front []int) []int {
 //
 //	(value of the next − value of the one before) / (largest − smallest of the front)
 //
-// The ends of a front are infinitely far, so that they come first. Scores without values have the distance 0.
+// The ends of a front are infinitely far, so that they come first. A metric that is the same in all of a front has no
+// ends. Scores without values have the distance 0.
 func crowding(scores []score, front []int) []float64 {
 	distance := make([]float64, len(scores))
 	groups := map[int][]int{}
@@ -89,9 +90,12 @@ func crowding(scores []score, front []int) []float64 {
 		for m := range scores[group[0]] {
 			slices.SortStableFunc(group, func(a, b int) int { return cmp.Compare(scores[a][m], scores[b][m]) })
 			first, last := group[0], group[len(group)-1]
-			distance[first], distance[last] = math.Inf(1), math.Inf(1)
 			width := scores[last][m] - scores[first][m]
-			for i := 1; i+1 < len(group) && width > 0; i++ {
+			if width == 0 {
+				continue
+			}
+			distance[first], distance[last] = math.Inf(1), math.Inf(1)
+			for i := 1; i+1 < len(group); i++ {
 				distance[group[i]] += (scores[group[i+1]][m] - scores[group[i-1]][m]) / width
 			}
 		}

@@ -142,6 +142,10 @@ func TestRank(t *testing.T) {
 	if !slices.Equal(front, []int{0, 0, 0, 1, 3, 2}) {
 		t.Errorf("got %v", front)
 	}
+	// The first metric is the same for all: only the others have ends.
+	if got := rank([]score{{7, 1, 2}, {7, 0, 3}, {7, 3, 0}, {7, 1.1, 1.9}}); !slices.Equal(got, []int{1, 2, 3, 0}) {
+		t.Errorf("got %v", got)
+	}
 }
 
 // TestEstimate compares with the textbook: five values of mean 3 and standard deviation √2.5.
