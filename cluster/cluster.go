@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -133,13 +132,9 @@ func (c *Cluster) tls() (config *tls.Config, pin string, err error) {
 			return nil, "", err
 		}
 	}
-	data, err := os.ReadFile(c.CA)
+	roots, err := readRoots(c.CA)
 	if err != nil {
 		return nil, "", err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(data) {
-		return nil, "", fmt.Errorf("%s holds no certificate in PEM", c.CA)
 	}
 	return &tls.Config{
 		Certificates: []tls.Certificate{pair}, RootCAs: roots, ClientCAs: roots, ClientAuth: tls.RequireAndVerifyClientCert,
