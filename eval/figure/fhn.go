@@ -138,19 +138,15 @@ func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 	// A published model and the same one computed here share a colour.
 	colors := map[string]color.NRGBA{"ours": vermilion, "TrSLDS": green, "rSLDS": orange}
 	for _, computed := range eval.FHNComputedMeans(r.Options.Horizon) {
-		add("Switchyard: "+computed.Name, line(colors[computed.Name], 1.3, 6, 1.5), computed.R2)
+		add("Switchyard: "+computed.Name, line(colors[computed.Name], 1.3, 6, 1.5), computed.Values)
 	}
 	signs := []draw.GlyphStyle{
 		{Color: vermilion, Radius: 2.4, Shape: draw.CircleGlyph{}},
 		{Color: green, Radius: 2.4, Shape: draw.PyramidGlyph{}},
 		{Color: orange, Radius: 2, Shape: draw.BoxGlyph{}},
 	}
-	for i, published := range eval.FHNPaper() {
-		var at []point
-		for j, h := range eval.FHNHorizons() {
-			at = append(at, point{float64(h), published.R2[j]})
-		}
-		all = append(all, entry{sample{text: "paper: " + published.Name, glyph: signs[i]}, unexplained(at)})
+	for i, p := range eval.Paper("fhn", "fhn") {
+		all = append(all, entry{sample{text: "paper: " + p.Name, glyph: signs[i]}, unexplained(published(p))})
 	}
 	// The range follows the model and the linear rule; what lies outside, as persistence may, is clipped and has
 	// no key.

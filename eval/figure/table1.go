@@ -74,10 +74,7 @@ func ratioPanel(r eval.Table1Report) (*plot.Plot, []sample) {
 		if p.Key == "static" {
 			continue
 		}
-		var at []point
-		for j, k := range eval.Table1Horizons() {
-			at = append(at, point{float64(k), p.Error[j]})
-		}
+		at := published(p)
 		curves = append(curves, at)
 		plotters = append(plotters, markers{logarithms(at), signs[i-1]})
 		samples = append(samples, sample{text: "paper: " + p.Name, glyph: signs[i-1]})
