@@ -84,10 +84,10 @@ func (c Comparison) Figure() Figure {
 		samples = append(samples, sample{text: name, line: line(colors[i], 1.7)})
 	}
 	f := Figure{Name: c.Name, width: vg.Length(len(c.Panels))*3.9*vg.Inch + 1.9*vg.Inch, height: 3.9 * vg.Inch}
-	var panels []*plot.Plot
+	var row []panel
 	for _, p := range c.Panels {
 		drawn, references := p.plot(names, colors)
-		panels = append(panels, drawn)
+		row = append(row, panel{Plot: drawn, title: p.Title})
 		for _, s := range references {
 			if !slices.ContainsFunc(samples, func(o sample) bool { return o.text == s.text }) {
 				samples = append(samples, s)
@@ -99,23 +99,9 @@ func (c Comparison) Figure() Figure {
 		samples = append(samples, sample{text: "the paper", glyph: paperSign(ink)})
 	}
 	samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
-	f.draw = func(canvas draw.Canvas) { c.draw(canvas, panels, samples) }
+	row[len(row)-1].beside = samples
+	f.draw = page{layout{right: 132, gapX: 34, letters: true}, [][]panel{row}, ""}.draw
 	return f
-}
-
-// draw lays the panels out in a row, with the key at the right of the last.
-func (c Comparison) draw(canvas draw.Canvas, panels []*plot.Plot, samples []sample) {
-	whiten(canvas)
-	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 132, PadX: 34}
-	for j, at := range plot.Align([][]*plot.Plot{panels}, tiles, canvas)[0] {
-		panels[j].Draw(at)
-		data := panels[j].DataCanvas(at)
-		title(canvas, letter(j, len(panels)), c.Panels[j].Title, vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
-		if j < len(panels)-1 {
-			continue
-		}
-		drawColumn(canvas, samples, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
-	}
 }
 
 // paperSign is the sign of published figures, a ring.
