@@ -164,17 +164,14 @@ func (r *Results) probes(env string) table {
 	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
 	// The arm turns, so velocities are tried in its frame too; walls are the maze's.
 	if env == "reacher" {
-		t.columns = append(t.columns[:1:1], append([]column{{
-			"velocity R², from z × (1, cos θ, sin θ)", "velocity",
-			"r2_z_turned/mean", nil,
-		}}, t.columns[1:]...)...)
+		turned := column{"velocity R², from z × (1, cos θ, sin θ)", "velocity", "r2_z_turned/mean", nil}
+		t.columns = slices.Insert(t.columns, 1, turned)
 		return t
 	}
-	t.columns = append(t.columns, column{
-		"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical",
-		nil,
-	},
-		column{"correlation ratio, horizontal walls", "switches", "correlation_ratio_horizontal", nil})
+	t.columns = append(t.columns,
+		column{"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical", nil},
+		column{"correlation ratio, horizontal walls", "switches", "correlation_ratio_horizontal", nil},
+	)
 	return t
 }
 
