@@ -232,15 +232,3 @@ func (r *ContactReport) probe(name, key string, hits *tally) ContactProbe {
 	}
 	return p
 }
-
-// ContactPaper is the published F1 for an environment, and what it is of; zero where there is none. It is of the
-// classifier with this key.
-func ContactPaper(environment string) (f1 float64, key string) {
-	switch environment {
-	case "maze":
-		return 0.46, "tree"
-	case "reacher":
-		return 0.53, "logistic"
-	}
-	return 0, ""
-}

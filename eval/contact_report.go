@@ -16,9 +16,7 @@ func (r ContactReport) Table() Table {
 		t.Rows = append(t.Rows, Row{p.Name, append([]float64{p.Mean.Value, p.Mean.SE}, values(p.F1)...)})
 	}
 	t.Rows = append(t.Rows, Row{"every step called a contact", append([]float64{r.meanChance(), math.NaN()}, r.Chance...)})
-	if f1, _ := ContactPaper(r.Environment); f1 > 0 {
-		t.Rows = append(t.Rows, Row{}, Row{"paper", append([]float64{f1}, missing(1+len(r.Labels))...)})
-	}
+	t.paper(Paper("contact", r.Environment))
 	t.Notes = append([]string{
 		fmt.Sprintf("Seen: the mixing weights of a step, along one path of draws from the posterior (sample) or averaged "+
 			"over %d (mean).", filterPaths),
@@ -33,11 +31,9 @@ func (r ContactReport) Table() Table {
 				p.Encounter.Value, p.Encounter.SE))
 		}
 	}
-	if _, key := ContactPaper(r.Environment); key != "" {
-		t.Notes = append(t.Notes, "The paper's classifier is a "+map[string]string{
-			"tree":     "tree",
-			"logistic": "logistic regression",
-		}[key]+".")
+	for _, p := range Paper("contact", r.Environment) {
+		name := map[string]string{"tree": "tree", "logistic": "logistic regression"}[p.Key]
+		t.Notes = append(t.Notes, "The paper's classifier is a "+name+".")
 	}
 	return t
 }
@@ -92,8 +88,8 @@ func (r ContactReport) Report() Report {
 			out.Metrics = append(out.Metrics, estimated(value("f1_"+p.Key+"_encounter", 0), p.Encounter)...)
 		}
 	}
-	if f1, key := ContactPaper(r.Environment); f1 > 0 {
-		out.Paper = []Metric{value("f1_"+key, f1)}
+	for _, p := range Paper("contact", r.Environment) {
+		out.Paper = append(out.Paper, value("f1_"+p.Key, p.Values[0]))
 	}
 	return out
 }

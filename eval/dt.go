@@ -2,6 +2,8 @@ package eval
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/model"
@@ -73,23 +75,8 @@ func meanDistance(x, y []float32) float64 {
 	return sum / float64(len(x))
 }
 
-// DTPublished is a line of the published curve. It has one value for each of DTPaperSteps, or one alone where the
-// step of a run picked it.
-type DTPublished struct {
-	Name, Key string
-	Error     []float64 // at DTPaperSteps
-}
-
 // DTPaperSteps are the durations of a step of the published curve, in seconds.
-func DTPaperSteps() []float64 { return []float64{.002, .005, .01, .02, .04, .1} }
-
-// DTPaper is the published curve for one agent in the maze: Becker-Ehmck et al. 2019, figure 5c.
-func DTPaper() []DTPublished {
-	return []DTPublished{
-		{"Normal", "normal", []float64{.011, .0184, .0278, .0614, .1531, .205}},
-		{"Concrete", "concrete", []float64{.00646, .0132, .046, .1012, .2857, .3318}},
-	}
-}
+func DTPaperSteps() []float64 { return Paper("dt", "maze")[0].At }
 
 // Table shows the contribution of the run.
 func (r DTReport) Table() Table {
@@ -104,7 +91,7 @@ func (r DTReport) Table() Table {
 		t.Rows = append(t.Rows, Row{row.name, []float64{row.e.Value, row.e.SE}})
 	}
 	for _, p := range r.published() {
-		t.Rows = append(t.Rows, Row{"paper: " + p.Name, append([]float64{p.Error[0]}, missing(1)...)})
+		t.Rows = append(t.Rows, Row{"paper: " + p.Name, []float64{p.Value(r.DT), math.NaN()}})
 	}
 	t.Notes = []string{
 		r.Task.note(),
@@ -113,19 +100,9 @@ func (r DTReport) Table() Table {
 	return t
 }
 
-// published are the figures of the paper at the step of this run, where it has them. There are none for other
-// environments than the maze, or if DT is not exactly one of DTPaperSteps.
-func (r DTReport) published() []DTPublished {
-	var list []DTPublished
-	for i, dt := range DTPaperSteps() {
-		if r.Environment != "maze" || dt != r.DT {
-			continue
-		}
-		for _, p := range DTPaper() {
-			list = append(list, DTPublished{p.Name, p.Key, p.Error[i : i+1]})
-		}
-	}
-	return list
+// published are the rows of the paper that have a figure at the step of this run, exactly.
+func (r DTReport) published() []Published {
+	return slices.DeleteFunc(Paper("dt", r.Environment), func(p Published) bool { return math.IsNaN(p.Value(r.DT)) })
 }
 
 // CurveTable holds the error at each step.
@@ -154,7 +131,7 @@ func (r DTReport) Report() Report {
 		out.Metrics = append(out.Metrics, pair...)
 	}
 	for _, p := range r.published() {
-		out.Paper = append(out.Paper, value("error_"+p.Key, p.Error[0]))
+		out.Paper = append(out.Paper, value("error_"+p.Key, p.Value(r.DT)))
 	}
 	return out
 }

@@ -23,8 +23,8 @@ func TestFHNComputed_AreOfTheProtocol(t *testing.T) {
 		}
 	}
 	for _, p := range FHNComputedMeans(7) {
-		if count[p.Name] != 2 || len(p.R2) != 7 {
-			t.Errorf("%s: %d runs, %d horizons", p.Name, count[p.Name], len(p.R2))
+		if count[p.Name] != 2 || len(p.Values) != 7 {
+			t.Errorf("%s: %d runs, %d horizons", p.Name, count[p.Name], len(p.Values))
 		}
 		sum := 0.0
 		for _, r := range FHNComputedRuns() {
@@ -32,8 +32,8 @@ func TestFHNComputed_AreOfTheProtocol(t *testing.T) {
 				sum += r.R2[6] / 2
 			}
 		}
-		if math.Abs(sum-p.R2[6]) > 1e-12 {
-			t.Errorf("%s: mean %v, want %v", p.Name, p.R2[6], sum)
+		if math.Abs(sum-p.Values[6]) > 1e-12 {
+			t.Errorf("%s: mean %v, want %v", p.Name, p.Values[6], sum)
 		}
 	}
 	if count["TrSLDS"] != 2 || count["rSLDS"] != 2 || len(count) != 2 {

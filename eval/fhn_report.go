@@ -2,28 +2,10 @@ package eval
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 )
-
-// FHNPublished are the R² that papers print, read off Becker-Ehmck et al. 2019, fig. 5b. FHNComputedMeans returns
-// the same type with every horizon from 1 on in place of FHNHorizons.
-type FHNPublished struct {
-	Name string
-	R2   []float64 // at FHNHorizons
-}
 
 // FHNHorizons are the horizons of the published figures.
 func FHNHorizons() []int { return []int{1, 2, 5, 10, 15, 20, 25, 30} }
-
-// FHNPaper returns the published figures: the paper's model and the two that it compares with.
-func FHNPaper() []FHNPublished {
-	return []FHNPublished{
-		{"ours", []float64{.999, .999, .999, .996, .992, .981, .969, .956}},
-		{"TrSLDS", []float64{.999, .995, .99, .985, .98, .97, .95, .94}},
-		{"rSLDS", []float64{.999, .99, .98, .98, .965, .94, .84, .76}},
-	}
-}
 
 // Table lays the report out beside the published figures, at the horizons of the paper. Horizons beyond that of
 // the report have no column.
@@ -35,12 +17,9 @@ func (r FHNReport) Table() Table {
 		}
 	}
 	r.AtStart.rows(&t, "")
-	t.Rows = append(t.Rows, Row{})
-	for _, p := range FHNPaper() {
-		t.Rows = append(t.Rows, Row{"paper: " + p.Name, p.R2[:len(t.Columns)]})
-	}
+	t.paper(Paper("fhn", "fhn"))
 	for _, p := range FHNComputedMeans(r.Options.Horizon) {
-		t.pick("computed by Switchyard: "+p.Name, p.R2, FHNHorizons()[:len(t.Columns)])
+		t.pick("computed by Switchyard: "+p.Name, p.Values, FHNHorizons()[:len(t.Columns)])
 	}
 	if r.AllStarts != nil {
 		t.Rows = append(t.Rows, Row{})
@@ -112,8 +91,8 @@ func (r FHNReport) Report() Report {
 		r.AllStarts.metrics(&out, "_all_starts")
 	}
 	out.Paper = []Metric{integers("horizons", FHNHorizons())}
-	for _, p := range FHNPaper() {
-		out.Paper = append(out.Paper, list("r2_"+strings.ToLower(p.Name), p.R2))
+	for _, p := range Paper("fhn", "fhn") {
+		out.Paper = append(out.Paper, list("r2_"+p.Key, p.Values))
 	}
 	return out
 }
@@ -133,15 +112,16 @@ func (r FHNReport) CurveTable() Table {
 	for _, c := range r.AtStart.curves() {
 		t.column(c.column, c.r2)
 	}
-	for _, p := range FHNPaper() {
-		column := missing(max(r.Options.Horizon, FHNHorizons()[len(p.R2)-1]))
-		for i, k := range FHNHorizons() {
-			column[k-1] = p.R2[i]
+	add := func(prefix string, rows []Published) {
+		for _, p := range rows {
+			column := make([]float64, r.Options.Horizon)
+			for k := range column {
+				column[k] = p.Value(float64(k + 1))
+			}
+			t.column(prefix+p.Key, column)
 		}
-		t.column("paper_"+strings.ToLower(p.Name), column)
 	}
-	for _, p := range FHNComputedMeans(r.Options.Horizon) {
-		t.column("computed_"+strings.ToLower(p.Name), slices.Concat(p.R2, missing(r.Options.Horizon)))
-	}
+	add("paper_", Paper("fhn", "fhn"))
+	add("computed_", FHNComputedMeans(r.Options.Horizon))
 	return t
 }

@@ -190,25 +190,6 @@ func gapped(d *trials, c chunk, prefix, gap, behind, nu int) model.Batch {
 	return b
 }
 
-// PixelPublished is a row of the published figure.
-type PixelPublished struct {
-	Name, Key string
-	Wrong     []float64 // at PixelHorizons
-}
-
-// PixelPaper are the published shares of wrong pixels, read off Becker-Ehmck et al. 2019, for the ball; nil for
-// others.
-func PixelPaper(environment string) []PixelPublished {
-	if environment != "ball" {
-		return nil
-	}
-	return []PixelPublished{
-		{"KVAE smoothed", "kvae_smoothed", []float64{.003, .009, .015, .023}},
-		{"KVAE generative", "kvae_generative", []float64{.010, .015, .020, .027}},
-		{"ours", "ours", []float64{.011, .014, .017, .021}},
-	}
-}
-
 // Table shows the shares of wrong pixels. The standard error is shown for the model alone.
 func (r PixelReport) Table() Table {
 	t := Table{Title: r.Environment + ", share of wrong pixels in n predicted images", Corner: "n", Decimals: 4}
@@ -224,12 +205,7 @@ func (r PixelReport) Table() Table {
 			t.Rows = append(t.Rows, Row{"  standard error", append(errorsOf(p.Frames), errorsOf(p.Last)...)})
 		}
 	}
-	for i, p := range PixelPaper(r.Environment) {
-		if i == 0 {
-			t.Rows = append(t.Rows, Row{})
-		}
-		t.Rows = append(t.Rows, Row{"paper: " + p.Name, append(append([]float64{}, p.Wrong...), missing(len(p.Wrong))...)})
-	}
+	t.paper(Paper("pixels", r.Environment))
 	t.Notes = append([]string{r.Task.note(), "A pixel is wrong if its probability is on the other side of 1/2. n: mean " +
 		"over the n images; n-th: the last of them alone."}, r.Notes...)
 	return t
@@ -280,8 +256,8 @@ func (r PixelReport) Report() Report {
 		add(suffixed("error_last", p.Key), values(p.Last))
 		add(suffixed("error_last_standard_error", p.Key), errorsOf(p.Last))
 	}
-	for _, p := range PixelPaper(r.Environment) {
-		out.Paper = append(out.Paper, object("error_"+p.Key, "images", keys, p.Wrong))
+	for _, p := range Paper("pixels", r.Environment) {
+		out.Paper = append(out.Paper, object("error_"+p.Key, "images", keys, p.Values))
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
@@ -64,6 +65,17 @@ func (t *Table) pick(name string, curve []float64, horizons []int) {
 		row.Values = append(row.Values, v)
 	}
 	t.Rows = append(t.Rows, row)
+}
+
+// paper adds the published rows below a rule, if there are any. Columns that a row has no value for are missing.
+func (t *Table) paper(rows []Published) {
+	for i, p := range rows {
+		if i == 0 {
+			t.Rows = append(t.Rows, Row{})
+		}
+		cells := append(slices.Clip(p.Values), missing(len(t.Columns))...)
+		t.Rows = append(t.Rows, Row{strings.TrimSuffix("paper: "+p.Name, ": "), cells[:len(t.Columns)]})
+	}
 }
 
 // marks are the texts of row i, as many as there are headings.

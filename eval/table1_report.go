@@ -9,55 +9,15 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 )
 
-// Table1Published is a row of the published table 1: squared errors at Table1Horizons.
-type Table1Published struct {
-	Name, Key string
-	Error     []float64
-}
-
-// Table1Paper are the published figures for an environment: Becker-Ehmck et al. 2019, table 1. It is nil for all but
-// maze and reacher.
-func Table1Paper(environment string) []Table1Published {
-	switch environment {
-	case "maze":
-		return []Table1Published{
-			{"Static", "static", []float64{1.40e-2, .574, 2.65}},
-			{"LSTM", "lstm", []float64{7.20e-3, .158, .260}},
-			{"DVBF", "dvbf", []float64{6.20e-3, .136, .182}},
-			{"DVBF Fusion", "fusion", []float64{4.33e-3, 2.03e-2, 4.88e-2}},
-			{"Ours (Concrete)", "concrete", []float64{2.28e-3, 1.22e-2, 3.40e-2}},
-			{"Ours (Normal)", "normal", []float64{1.30e-3, 5.52e-3, 1.38e-2}},
-		}
-	case "reacher":
-		return []Table1Published{
-			{"Static", "static", []float64{5.80e-2, .536, 1.25}},
-			{"LSTM", "lstm", []float64{3.07e-2, .367, 1.02}},
-			{"DVBF", "dvbf", []float64{1.10e-2, .306, .605}},
-			{"DVBF Fusion", "fusion", []float64{4.90e-3, 2.97e-2, 8.25e-2}},
-			{"Ours (Concrete)", "concrete", []float64{1.06e-2, 5.73e-2, .156}},
-			{"Ours (Normal)", "normal", []float64{3.39e-3, 1.85e-2, 4.97e-2}},
+// Table1Ratios are the published errors of table 1 over those of Static, which is the first of its rows.
+func Table1Ratios(environment string) []Published {
+	rows, ratios := Paper("table1", environment), Paper("table1", environment)
+	for _, p := range ratios {
+		for i := range p.Values {
+			p.Values[i] /= rows[0].Values[i]
 		}
 	}
-	return nil
-}
-
-// ratios are a row's errors over those of Static.
-func (p Table1Published) ratios(static Table1Published) []float64 {
-	r := make([]float64, len(p.Error))
-	for i := range r {
-		r[i] = p.Error[i] / static.Error[i]
-	}
-	return r
-}
-
-// Table1Ratios are the published errors over the published errors of Static. Static itself is 1.
-func Table1Ratios(environment string) []Table1Published {
-	paper := Table1Paper(environment)
-	var list []Table1Published
-	for _, p := range paper {
-		list = append(list, Table1Published{p.Name, p.Key, p.ratios(paper[0])})
-	}
-	return list
+	return ratios
 }
 
 // at picks the values at Table1Horizons.
@@ -104,12 +64,11 @@ func (r Table1Report) Table() Table {
 	}
 	met("a wall", r.Contact)
 	met("another", r.Encounter)
-	for i, p := range Table1Paper(r.Environment) {
-		if i == 0 {
-			t.Rows = append(t.Rows, Row{})
-		}
-		row("paper: "+p.Name, p.Error, p.ratios(Table1Paper(r.Environment)[0]), missing(3))
+	paper := Paper("table1", r.Environment)
+	for i, ratios := range Table1Ratios(r.Environment) {
+		paper[i].Values = append(paper[i].Values, ratios.Values...)
 	}
+	t.paper(paper)
 	t.Notes = []string{
 		r.Task.note(),
 		"Errors are summed over dimensions. /Static: over the error of x_P, the last observation seen; Σ: of the sums to " +
@@ -213,9 +172,10 @@ func (r Table1Report) Report() Report {
 		add(c.name, values(at(c.value)))
 		add(c.name+"_standard_error", errorsOf(at(c.value)))
 	}
-	for _, p := range Table1Paper(r.Environment) {
-		out.Paper = append(out.Paper, object("error_"+p.Key, horizonAxis, keys, p.Error),
-			object("ratio_to_static_"+p.Key, horizonAxis, keys, p.ratios(Table1Paper(r.Environment)[0])))
+	ratios := Table1Ratios(r.Environment)
+	for i, p := range Paper("table1", r.Environment) {
+		out.Paper = append(out.Paper, object("error_"+p.Key, horizonAxis, keys, p.Values),
+			object("ratio_to_static_"+p.Key, horizonAxis, keys, ratios[i].Values))
 	}
 	return out
 }

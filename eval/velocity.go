@@ -187,9 +187,6 @@ func velocityProbe(p features, sums *tally, rates int) VelocityProbe {
 	return probe
 }
 
-// VelocityPaper is the published R² of the maze, the mean over six velocities.
-const VelocityPaper = 0.92
-
 // Table shows R² by rate, and the mean with its standard error.
 func (r VelocityReport) Table() Table {
 	t := Table{
@@ -202,9 +199,7 @@ func (r VelocityReport) Table() Table {
 	for _, p := range r.Probes {
 		t.Rows = append(t.Rows, Row{p.Name, append([]float64{p.Mean.Value, p.Mean.SE}, values(p.R2)...)})
 	}
-	if r.Environment == "maze" {
-		t.Rows = append(t.Rows, Row{}, Row{"paper: z", append([]float64{VelocityPaper}, missing(1+len(r.Rates))...)})
-	}
+	t.paper(Paper("velocity", r.Environment))
 	t.Notes = append([]string{
 		fmt.Sprintf("z is the posterior mean given the whole episode (of %d paths of draws), from step %d on; fitted on "+
 			"%d training episodes,", filterPaths, probeFrom+1, r.Fitted),
@@ -250,8 +245,8 @@ func (r VelocityReport) Report() Report {
 		all := append([]Estimate{p.Mean}, p.R2...)
 		out.Metrics = append(out.Metrics, estimated(object("r2_"+p.Key, "velocity", keys, nil), all...)...)
 	}
-	if r.Environment == "maze" {
-		out.Paper = []Metric{value("r2_z", VelocityPaper)}
+	for _, p := range Paper("velocity", r.Environment) {
+		out.Paper = append(out.Paper, value("r2_"+p.Key, p.Values[0]))
 	}
 	return out
 }

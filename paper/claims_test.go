@@ -49,7 +49,7 @@ func fill(r *Results, g *Group, seed int) {
 			v := 2.0
 			for _, p := range eval.Table1Ratios(g.Environment) {
 				if p.Key == g.Key {
-					v = p.Error[i]
+					v = p.Values[i]
 				}
 			}
 			set("table1", eval.Name("ratio_to_static", k), v)
@@ -70,24 +70,22 @@ func fill(r *Results, g *Group, seed int) {
 	case FHN:
 		keys := map[string]int{"concrete": 0, "normal": 0, "trslds": 1, "rslds": 2}
 		for i, k := range eval.FHNHorizons() {
-			set("fhn", eval.Name("r2_unknown", k), eval.FHNPaper()[keys[g.Key]].R2[i])
+			set("fhn", eval.Name("r2_unknown", k), eval.Paper("fhn", "fhn")[keys[g.Key]].Values[i])
 		}
 		set("fhn", "r2_linear/5", 0.976)
 		set("fhn", "r2_linear/30", 0.6)
 	case Ball:
 		keys := map[string]int{"kvae": 1, "normal": 2, "concrete": 2}
 		for i, n := range eval.PixelHorizons() {
-			set("pixels", eval.Name("error", n), eval.PixelPaper("ball")[keys[g.Key]].Wrong[i])
+			set("pixels", eval.Name("error", n), eval.Paper("pixels", "ball")[keys[g.Key]].Values[i])
 			if g.Key == "kvae" {
-				set("pixels", eval.Name("error_smoothed", n), eval.PixelPaper("ball")[0].Wrong[i])
+				set("pixels", eval.Name("error_smoothed", n), eval.Paper("pixels", "ball")[0].Values[i])
 			}
 		}
 	case DT:
-		for _, p := range eval.DTPaper() {
-			for i, dt := range eval.DTPaperSteps() {
-				if dt == g.X && (strings.Contains(g.Key, p.Key) || strings.Contains(g.Key, "binary")) {
-					set("dt", "error", p.Error[i])
-				}
+		for _, p := range eval.Paper("dt", "maze") {
+			if strings.Contains(g.Key, p.Key) || strings.Contains(g.Key, "binary") {
+				set("dt", "error", p.Value(g.X))
 			}
 		}
 	}

@@ -55,11 +55,7 @@ func (r *Results) errors(env string) figure.Comparison {
 		line := figure.ComparisonLine{
 			Name: g.Label, X: upTo(eval.Table1Horizon),
 			Seeds: r.column(g, "table1", "ratio_to_static"), Reference: g.Key == "static",
-		}
-		for _, p := range eval.Table1Ratios(env) {
-			if p.Key == g.Key && p.Key != "static" {
-				line.PaperX, line.PaperY = floats(eval.Table1Horizons()), p.Error
-			}
+			Paper: printed("table1", "", g),
 		}
 		ratio.Lines = append(ratio.Lines, line)
 		if g.Key != "static" {
@@ -81,16 +77,10 @@ func (r *Results) r2() figure.Comparison {
 	}
 	horizons := eval.FHNHorizons()
 	last := horizons[len(horizons)-1]
-	// Keys of groups, and the names that the published curves have.
-	keys := map[string]string{"concrete": "ours", "trslds": "TrSLDS", "rslds": "rSLDS"}
 	for i, g := range r.of(FHN, "fhn") {
-		line := figure.ComparisonLine{Name: g.Label, X: upTo(last), Seeds: cut(r.column(g, "fhn", "model_unknown"), last)}
-		for _, p := range eval.FHNPaper() {
-			if p.Name == keys[g.Key] {
-				line.PaperX, line.PaperY = floats(horizons), p.R2
-			}
-		}
-		panel.Lines = append(panel.Lines, line)
+		panel.Lines = append(panel.Lines, figure.ComparisonLine{
+			Name: g.Label, X: upTo(last), Seeds: cut(r.column(g, "fhn", "model_unknown"), last), Paper: printed("fhn", "", g),
+		})
 		if i == 0 {
 			panel.Lines = append(panel.Lines, figure.ComparisonLine{
 				Name: "true equations", X: upTo(last),
@@ -121,23 +111,14 @@ func (r *Results) wrongPixels() figure.Comparison {
 	}
 	for _, g := range r.of(Ball, "ball") {
 		// What is predicted, then what is smoothed; each has a published curve of its own, or none.
-		for _, kind := range []struct{ suffix, label, paper string }{
-			{"", "", map[string]string{"normal": "ours", "kvae": "kvae_generative"}[g.Key]},
-			{"_smoothed", ", smoothed", map[string]string{"kvae": "kvae_smoothed"}[g.Key]},
-		} {
+		for _, suffix := range []string{"", "_smoothed"} {
 			line := figure.ComparisonLine{
-				Name: g.Label + kind.label, X: floats(eval.PixelHorizons()),
-				Seeds: r.bySeed(g, "pixels", "error"+kind.suffix, eval.PixelHorizons()),
+				Name: g.Label + inWords(suffix), X: floats(eval.PixelHorizons()),
+				Seeds: r.bySeed(g, "pixels", "error"+suffix, eval.PixelHorizons()), Paper: printed("pixels", suffix, g),
 			}
-			if len(line.Seeds) == 0 {
-				continue
+			if len(line.Seeds) > 0 {
+				panel.Lines = append(panel.Lines, line)
 			}
-			for _, p := range eval.PixelPaper("ball") {
-				if p.Key == kind.paper {
-					line.PaperX, line.PaperY = floats(eval.PixelHorizons()), p.Wrong
-				}
-			}
-			panel.Lines = append(panel.Lines, line)
 		}
 	}
 	return figure.Comparison{Name: "ball-pixels", Panels: []figure.ComparisonPanel{panel}}
@@ -193,10 +174,8 @@ func (r *Results) overDurations() figure.Comparison {
 					line.Seeds[seed] = append(line.Seeds[seed], r.numbers[i]["dt"].Get(panel.metric))
 				}
 			}
-			for _, p := range eval.DTPaper() {
-				if panel.metric == "error" && (label == p.Name || label == p.Name+", softmax") {
-					line.PaperX, line.PaperY = eval.DTPaperSteps(), p.Error
-				}
+			if panel.metric == "error" {
+				line.Paper = printed("dt", "", byLabel[label][0])
 			}
 			panel.to.Lines = append(panel.to.Lines, line)
 		}

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -9,10 +10,10 @@ import (
 )
 
 // A column of a table is a metric of a protocol, with the published figure of each row where there is one: paper
-// returns it and true. A nil paper has none.
+// returns it, or NaN. A nil paper has none.
 type column struct {
 	heading, protocol, metric string
-	paper                     func(g *Group) (float64, bool)
+	paper                     func(g *Group) float64
 }
 
 // table lays a metric for each column out, a row for each group, and lists the published figures in brackets. name is
@@ -37,7 +38,7 @@ func (r *Results) block(t table) Block {
 		row := []string{g.Label}
 		for _, c := range t.columns {
 			text := spreadOf(r.values(g, c.protocol, c.metric)).String()
-			if v, ok := c.published(g); ok {
+			if v := c.published(g); !math.IsNaN(v) {
 				text += " [" + short(v) + "]"
 			}
 			row = append(row, text)
@@ -47,12 +48,35 @@ func (r *Results) block(t table) Block {
 	return Block{Table: out}
 }
 
-// published is the figure of the paper for a group; false if there is none.
-func (c column) published(g *Group) (float64, bool) {
+// published is the figure of the paper for a group, NaN if there is none.
+func (c column) published(g *Group) float64 {
 	if c.paper == nil {
-		return 0, false
+		return math.NaN()
 	}
 	return c.paper(g)
+}
+
+// printed is the row that the paper has of a group, those of table 1 over Static; empty if it has none. suffix tells
+// what a model smooths from what it predicts.
+func printed(protocol, suffix string, g *Group) eval.Published {
+	rows, model := eval.Paper(protocol, g.Environment), g.Key+suffix
+	if protocol == "table1" {
+		rows = eval.Table1Ratios(g.Environment)
+	}
+	if g.Part == DT {
+		model = strings.Split(g.Key, "-")[1] // see dtKey
+	}
+	for _, p := range rows {
+		if p.Model == model {
+			return p
+		}
+	}
+	return eval.Published{}
+}
+
+// paperAt returns the figure of the printed row of a group at a place of the axis of the protocol.
+func paperAt(protocol, suffix string, at float64) func(*Group) float64 {
+	return func(g *Group) float64 { return printed(protocol, suffix, g).Value(at) }
 }
 
 // tables lists the tables of a part. A table may have no groups where the plan has none.
@@ -94,17 +118,9 @@ func (r *Results) ratios(env string) table {
 	if r.Plan.Size == Standard {
 		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 20,000 updates, the others 60,000.")
 	}
-	for i, k := range eval.Table1Horizons() {
+	for _, k := range eval.Table1Horizons() {
 		t.columns = append(t.columns, column{
-			fmt.Sprintf("k = %d", k), "table1", eval.Name("ratio_to_static", k),
-			func(g *Group) (float64, bool) {
-				for _, p := range eval.Table1Ratios(env) {
-					if p.Key == g.Key && p.Key != "static" {
-						return p.Error[i], true
-					}
-				}
-				return 0, false
-			},
+			fmt.Sprintf("k = %d", k), "table1", eval.Name("ratio_to_static", k), paperAt("table1", "", float64(k)),
 		})
 	}
 	return t
@@ -130,11 +146,6 @@ func (r *Results) errorsOf(env string) table {
 	return t
 }
 
-// only is a published figure of one model; v = 0 is none.
-func only(key string, v float64) func(*Group) (float64, bool) {
-	return func(g *Group) (float64, bool) { return v, g.Key == key && v > 0 }
-}
-
 // probes is about what velocities, contacts and walls leave in states and switches, for the models that the
 // protocol contact measures.
 func (r *Results) probes(env string) table {
@@ -142,36 +153,25 @@ func (r *Results) probes(env string) table {
 	groups := slices.DeleteFunc(r.of(Table1, env), func(g *Group) bool {
 		return !slices.Contains(g.Protocols, "contact")
 	})
-	f1, classifier := eval.ContactPaper(env)
-	velocity := 0.0
-	if env == "maze" {
-		velocity = eval.VelocityPaper
-	}
-	// Published figures are of one model each: velocities of Normal, contacts of Concrete.
+	classifier := eval.Paper("contact", env)[0].Key
 	t := table{name: "probes-" + env, caption: "What states and switches hold, " + env, groups: groups, columns: []column{
-		{"velocity R², from z", "velocity", "r2_z/mean", only("normal", velocity)},
+		{"velocity R², from z", "velocity", "r2_z/mean", paperAt("velocity", "", 0)},
 		{"velocity R², from x and the x before", "velocity", "r2_xx/mean", nil},
-		{
-			"contact F1, " + map[string]string{"tree": "tree", "logistic": "logistic"}[classifier], "contact",
-			"f1_" + classifier + "/mean", only("concrete", f1),
-		},
+		{"contact F1, " + classifier, "contact", "f1_" + classifier + "/mean", paperAt("contact", "", 0)},
 		{"the same from mean weights", "contact", "f1_" + classifier + "_mean/mean", nil},
 		{"chance", "contact", "chance/mean", nil},
 		{"systems in use (perplexity)", "switches", "perplexity", nil},
 	}, notes: []string{"Chance: the F1 of calling every step a contact."}}
 	// The arm turns, so velocities are tried in its frame too; walls are the maze's.
 	if env == "reacher" {
-		t.columns = append(t.columns[:1:1], append([]column{{
-			"velocity R², from z × (1, cos θ, sin θ)", "velocity",
-			"r2_z_turned/mean", nil,
-		}}, t.columns[1:]...)...)
+		turned := column{"velocity R², from z × (1, cos θ, sin θ)", "velocity", "r2_z_turned/mean", nil}
+		t.columns = slices.Insert(t.columns, 1, turned)
 		return t
 	}
-	t.columns = append(t.columns, column{
-		"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical",
-		nil,
-	},
-		column{"correlation ratio, horizontal walls", "switches", "correlation_ratio_horizontal", nil})
+	t.columns = append(t.columns,
+		column{"correlation ratio, vertical walls", "switches", "correlation_ratio_vertical", nil},
+		column{"correlation ratio, horizontal walls", "switches", "correlation_ratio_horizontal", nil},
+	)
 	return t
 }
 
@@ -194,18 +194,9 @@ func (r *Results) oscillator() table {
 		name: "fhn", caption: "R² of predictions k steps ahead, oscillator, stimulus unknown", groups: r.of(FHN, "fhn"),
 		notes: []string{"Held-out ends of the training trajectories. The paper's figures for Ours are of Concrete."},
 	}
-	keys := map[string]string{"ours": "concrete", "TrSLDS": "trslds", "rSLDS": "rslds"}
-	for i, k := range eval.FHNHorizons() {
+	for _, k := range eval.FHNHorizons() {
 		t.columns = append(t.columns, column{
-			fmt.Sprintf("k = %d", k), "fhn", eval.Name("r2_unknown", k),
-			func(g *Group) (float64, bool) {
-				for _, p := range eval.FHNPaper() {
-					if keys[p.Name] == g.Key {
-						return p.R2[i], true
-					}
-				}
-				return 0, false
-			},
+			fmt.Sprintf("k = %d", k), "fhn", eval.Name("r2_unknown", k), paperAt("fhn", "", float64(k)),
 		})
 	}
 	return t
@@ -216,25 +207,10 @@ func (r *Results) oscillator() table {
 func (r *Results) pixels(name, caption, metric string, published bool) table {
 	t := table{name: "ball-" + name, caption: caption, groups: r.of(Ball, "ball")}
 	for _, suffix := range []string{"", "_smoothed"} {
-		for i, n := range eval.PixelHorizons() {
-			heading := fmt.Sprintf("n = %d", n)
-			if suffix != "" {
-				heading += ", smoothed"
-			}
-			c := column{heading: heading, protocol: "pixels", metric: eval.Name(metric+suffix, n)}
+		for _, n := range eval.PixelHorizons() {
+			c := column{fmt.Sprintf("n = %d%s", n, inWords(suffix)), "pixels", eval.Name(metric+suffix, n), nil}
 			if published {
-				c.paper = func(g *Group) (float64, bool) {
-					key := map[string]string{"normal": "ours", "kvae": "kvae_generative"}[g.Key]
-					if suffix != "" {
-						key = map[string]string{"kvae": "kvae_smoothed"}[g.Key]
-					}
-					for _, p := range eval.PixelPaper("ball") {
-						if p.Key == key {
-							return p.Wrong[i], true
-						}
-					}
-					return 0, false
-				}
+				c.paper = paperAt("pixels", suffix, float64(n))
 			}
 			t.columns = append(t.columns, c)
 		}
@@ -244,6 +220,9 @@ func (r *Results) pixels(name, caption, metric string, published bool) table {
 	}
 	return t
 }
+
+// inWords is the suffix of a metric as it follows a name.
+func inWords(suffix string) string { return strings.Replace(suffix, "_", ", ", 1) }
 
 // pixelBound says what package ball measures in TestBound.
 const pixelBound = "From four images, no prediction can expect fewer wrong pixels than 0.0069, 0.0095, 0.0134 and " +
@@ -263,16 +242,7 @@ func (r *Results) durations() table {
 			"Static of 1 means that nothing was learned."}
 	}
 	t.columns = []column{
-		{"error", "dt", "error", func(g *Group) (float64, bool) {
-			for _, p := range eval.DTPaper() {
-				for i, dt := range eval.DTPaperSteps() {
-					if strings.HasPrefix(g.Key, "one-"+p.Key) && dt == g.X {
-						return p.Error[i], true
-					}
-				}
-			}
-			return 0, false
-		}},
+		{"error", "dt", "error", func(g *Group) float64 { return printed("dt", "", g).Value(g.X) }},
 		{"over Static", "dt", "ratio_to_static", nil},
 	}
 	return t

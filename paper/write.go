@@ -238,7 +238,7 @@ func (r *Results) csv() (numbers, list []byte, err error) {
 // writeCells writes a metric of a group, a line for each seed. A seed that was not measured has an empty value.
 func (r *Results) writeCells(w *csv.Writer, t table, g *Group, c column) {
 	published := ""
-	if v, ok := c.published(g); ok {
+	if v := c.published(g); !math.IsNaN(v) {
 		published = strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	for i, trial := range g.trials {

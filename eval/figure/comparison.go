@@ -33,10 +33,9 @@ type ComparisonPanel struct {
 type ComparisonLine struct {
 	Name      string
 	X         []float64
-	Seeds     [][]float64 // [seed][len(X)]; NaN: missing
-	Reference bool        // what the models are compared with: a dashed line
-	PaperX    []float64   // published values, drawn as rings of the same colour
-	PaperY    []float64
+	Seeds     [][]float64    // [seed][len(X)]; NaN: missing
+	Reference bool           // what the models are compared with: a dashed line
+	Paper     eval.Published // drawn as rings of the same colour
 }
 
 // spread returns mean, lowest and highest value over the seeds, at each x. A seed that misses a value does not
@@ -56,11 +55,11 @@ func (l ComparisonLine) spread() (mean, low, high []point) {
 	return mean, low, high
 }
 
-// published are the published values as points.
-func (l ComparisonLine) published() []point {
+// published are the values of a published row as points.
+func published(p eval.Published) []point {
 	var data []point
-	for i, x := range l.PaperX {
-		data = append(data, point{x, l.PaperY[i]})
+	for i, x := range p.At {
+		data = append(data, point{x, p.Values[i]})
 	}
 	return data
 }
@@ -77,7 +76,7 @@ func (c Comparison) Figure() Figure {
 			if !l.Reference && !slices.Contains(names, l.Name) {
 				names = append(names, l.Name)
 			}
-			printed = printed || len(l.PaperX) > 0
+			printed = printed || len(l.Paper.At) > 0
 		}
 	}
 	colors := categories(len(names))
@@ -85,10 +84,10 @@ func (c Comparison) Figure() Figure {
 		samples = append(samples, sample{text: name, line: line(colors[i], 1.7)})
 	}
 	f := Figure{Name: c.Name, width: vg.Length(len(c.Panels))*3.9*vg.Inch + 1.9*vg.Inch, height: 3.9 * vg.Inch}
-	var panels []*plot.Plot
+	var row []panel
 	for _, p := range c.Panels {
 		drawn, references := p.plot(names, colors)
-		panels = append(panels, drawn)
+		row = append(row, panel{Plot: drawn, title: p.Title})
 		for _, s := range references {
 			if !slices.ContainsFunc(samples, func(o sample) bool { return o.text == s.text }) {
 				samples = append(samples, s)
@@ -100,23 +99,9 @@ func (c Comparison) Figure() Figure {
 		samples = append(samples, sample{text: "the paper", glyph: paperSign(ink)})
 	}
 	samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
-	f.draw = func(canvas draw.Canvas) { c.draw(canvas, panels, samples) }
+	row[len(row)-1].beside = samples
+	f.draw = page{layout{right: 132, gapX: 34, letters: true}, [][]panel{row}, ""}.draw
 	return f
-}
-
-// draw lays the panels out in a row, with the key at the right of the last.
-func (c Comparison) draw(canvas draw.Canvas, panels []*plot.Plot, samples []sample) {
-	whiten(canvas)
-	tiles := draw.Tiles{Rows: 1, Cols: len(panels), PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 132, PadX: 34}
-	for j, at := range plot.Align([][]*plot.Plot{panels}, tiles, canvas)[0] {
-		panels[j].Draw(at)
-		data := panels[j].DataCanvas(at)
-		title(canvas, letter(j, len(panels)), c.Panels[j].Title, vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
-		if j < len(panels)-1 {
-			continue
-		}
-		drawColumn(canvas, samples, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
-	}
 }
 
 // paperSign is the sign of published figures, a ring.
@@ -141,7 +126,7 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 			if len(l.Seeds) > 1 {
 				plotters = append(plotters, band{p.scaled(low), p.scaled(high), translucent(c, 0.25)})
 			}
-			plotters = append(plotters, markers{p.scaled(l.published()), paperSign(c)})
+			plotters = append(plotters, markers{p.scaled(published(l.Paper)), paperSign(c)})
 			// A line of few points has them marked: between them nothing was measured.
 			if len(mean) < 8 {
 				plotters = append(plotters, markers{p.scaled(mean), draw.GlyphStyle{
@@ -151,7 +136,7 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 			}
 		}
 		plotters = append(plotters, curve{p.scaled(mean), style})
-		all = append(all, mean, low, high, l.published())
+		all = append(all, mean, low, high, published(l.Paper))
 	}
 	x, y := p.axes(all)
 	drawn := newPlot(x, y)
@@ -211,7 +196,7 @@ func (p ComparisonPanel) table() eval.Table {
 		for i, m := range mean {
 			t.Rows = append(t.Rows, eval.Row{Name: l.Name, Values: []float64{m.x, m.y, low[i].y, high[i].y}})
 		}
-		for _, d := range l.published() {
+		for _, d := range published(l.Paper) {
 			t.Rows = append(t.Rows, eval.Row{
 				Name:   fmt.Sprintf("%s, the paper", l.Name),
 				Values: []float64{d.x, d.y, math.NaN(), math.NaN()},

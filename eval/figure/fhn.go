@@ -18,48 +18,26 @@ import (
 //	a  the predictive distribution of v and w against what happened
 //	b  1 − R² over the horizon, beside the baselines and the published figures
 //	c  the state space of the true system, coloured by the model's switch
+//
+// The keys of a and c stand above their panels, that of b right of it.
 func FHN(report eval.FHNReport, picture eval.FHNPicture) Figure {
+	r2, curves := r2Panel(report)
+	portrait, switches := portraitPanel(picture.Portrait)
+	rows := [][]panel{{
+		{Plot: fanPanel(picture.Fan, 0), title: "Prediction", above: fanKey()},
+		{Plot: r2, title: "Unexplained variance, k steps ahead", beside: curves},
+	}, {
+		{Plot: fanPanel(picture.Fan, 1)},
+		{Plot: portrait, title: "State space by switch", above: switches},
+	}}
 	return Figure{
 		Name: "fhn", width: 11.6 * vg.Inch, height: 7 * vg.Inch,
-		draw: func(c draw.Canvas) { drawFHN(c, report, picture) },
+		draw: page{layout{right: 166, gapX: 26, gapY: 34, letters: true}, rows, ""}.draw,
 		tables: []namedTable{
 			{"fan", picture.Fan.Table()},
 			{"r2", report.CurveTable()},
 			{"portrait", picture.Portrait.Table()},
 		},
-	}
-}
-
-// drawFHN draws two rows: v of the fan beside R², w of the fan beside the portrait. The keys of a and c stand
-// above their panels, that of b right of it.
-func drawFHN(c draw.Canvas, report eval.FHNReport, picture eval.FHNPicture) {
-	c.FillPolygon(color.White, []vg.Point{
-		c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y},
-	})
-	v, w := fanPanel(picture.Fan, 0), fanPanel(picture.Fan, 1)
-	r2, curves := r2Panel(report)
-	portrait, switches := portraitPanel(picture.Portrait)
-	tiles := draw.Tiles{
-		Rows: 2, Cols: 2, PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 166, PadX: 26, PadY: 34,
-	}
-	plots := [][]*plot.Plot{{v, r2}, {w, portrait}}
-	for i, row := range plot.Align(plots, tiles, c) {
-		for j, at := range row {
-			plots[i][j].Draw(at)
-			data := plots[i][j].DataCanvas(at)
-			above := vg.Point{X: data.Min.X, Y: data.Max.Y + 8}
-			switch {
-			case i == 0 && j == 0:
-				title(c, "a", "Prediction", above)
-				drawRow(c, fanKey(), data.Max.X, above.Y)
-			case i == 0 && j == 1:
-				title(c, "b", "Unexplained variance, k steps ahead", above)
-				drawColumn(c, curves, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
-			case i == 1 && j == 1:
-				title(c, "c", "State space by switch", above)
-				drawRow(c, switches, data.Max.X, above.Y)
-			}
-		}
 	}
 }
 
@@ -138,19 +116,15 @@ func r2Panel(r eval.FHNReport) (*plot.Plot, []sample) {
 	// A published model and the same one computed here share a colour.
 	colors := map[string]color.NRGBA{"ours": vermilion, "TrSLDS": green, "rSLDS": orange}
 	for _, computed := range eval.FHNComputedMeans(r.Options.Horizon) {
-		add("Switchyard: "+computed.Name, line(colors[computed.Name], 1.3, 6, 1.5), computed.R2)
+		add("Switchyard: "+computed.Name, line(colors[computed.Name], 1.3, 6, 1.5), computed.Values)
 	}
 	signs := []draw.GlyphStyle{
 		{Color: vermilion, Radius: 2.4, Shape: draw.CircleGlyph{}},
 		{Color: green, Radius: 2.4, Shape: draw.PyramidGlyph{}},
 		{Color: orange, Radius: 2, Shape: draw.BoxGlyph{}},
 	}
-	for i, published := range eval.FHNPaper() {
-		var at []point
-		for j, h := range eval.FHNHorizons() {
-			at = append(at, point{float64(h), published.R2[j]})
-		}
-		all = append(all, entry{sample{text: "paper: " + published.Name, glyph: signs[i]}, unexplained(at)})
+	for i, p := range eval.Paper("fhn", "fhn") {
+		all = append(all, entry{sample{text: "paper: " + p.Name, glyph: signs[i]}, unexplained(published(p))})
 	}
 	// The range follows the model and the linear rule; what lies outside, as persistence may, is clipped and has
 	// no key.

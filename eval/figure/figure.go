@@ -43,37 +43,30 @@ const dotsPerInch = 160
 // paths in this order. Each file is replaced as a whole. On an error there are no paths, though some files may be
 // written.
 func (f Figure) Write(dir string) ([]string, error) {
-	var paths []string
-	write := func(name string, data []byte) error {
-		path := filepath.Join(dir, name)
-		if err := disk.Write(disk.System(), path, data); err != nil {
-			return fmt.Errorf("write figure: %w", err)
-		}
-		paths = append(paths, path)
-		return nil
-	}
-	// The picture is rendered before a file is opened, so that a failure leaves no half of one.
-	image, err := f.PNG()
-	if err == nil {
-		err = write(f.Name+".png", image)
-	}
+	// All is rendered before a file is opened, so that a failure to do so leaves no half of a figure.
+	pixels, err := f.PNG()
 	if err != nil {
 		return nil, err
 	}
-	if image, err = f.SVG(); err == nil {
-		err = write(f.Name+".svg", image)
-	}
+	vectors, err := f.SVG()
 	if err != nil {
 		return nil, err
 	}
+	contents := [][]byte{pixels, vectors}
 	for _, t := range f.tables {
 		var b bytes.Buffer
 		if err := t.table.WriteCSV(&b); err != nil {
 			return nil, err
 		}
-		if err := write(f.Name+"_"+t.name+".csv", b.Bytes()); err != nil {
-			return nil, err
+		contents = append(contents, b.Bytes())
+	}
+	var paths []string
+	for i, name := range f.Files() {
+		path := filepath.Join(dir, name)
+		if err := disk.Write(disk.System(), path, contents[i]); err != nil {
+			return nil, fmt.Errorf("write figure: %w", err)
 		}
+		paths = append(paths, path)
 	}
 	return paths, nil
 }

@@ -257,7 +257,7 @@ func madeComparison() figure.Comparison {
 		return l
 	}
 	ours := line("model", 2e-5)
-	ours.PaperX, ours.PaperY = x, []float64{4e-5, 6e-5, 1e-4, 2e-4, 4e-4}
+	ours.Paper = eval.Published{At: x, Values: []float64{4e-5, 6e-5, 1e-4, 2e-4, 4e-4}}
 	return figure.Comparison{Name: "comparison", Panels: []figure.ComparisonPanel{{
 		Name: "error", Title: "Error over the horizon", X: "horizon k (steps)", Y: "squared error", LogY: true,
 		Lines: []figure.ComparisonLine{ours, line("linear", 2e-3)},

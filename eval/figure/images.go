@@ -47,9 +47,7 @@ func Images(name string, d *files.Dataset, episodes []int) Figure {
 			c.FillText(textStyle(titleSize, ink), vg.Point{X: c.Min.X + margin, Y: top - 9}, words)
 			for k := 0; k*every < e.T; k++ {
 				x := c.Min.X + margin + vg.Length(k)*(side+gap)
-				at := vg.Rectangle{Min: vg.Point{X: x, Y: top - above - tall}, Max: vg.Point{X: x + side, Y: top - above}}
-				c.DrawImage(at, frame(d, e, k*every))
-				strokeBorder(c, line(pale, 0.4), at)
+				drawImage(c, frame(d, e, k*every), x, top-above, side, tall)
 			}
 		}
 	}
@@ -74,6 +72,13 @@ func enlarged(m stddraw.Image, scale int, cell func(x, y int) color.Color) image
 		}
 	}
 	return m
+}
+
+// drawImage draws an image with a thin border, right of x and below top.
+func drawImage(c draw.Canvas, m image.Image, x, top, width, height vg.Length) {
+	at := vg.Rectangle{Min: vg.Point{X: x, Y: top - height}, Max: vg.Point{X: x + width, Y: top}}
+	c.DrawImage(at, m)
+	strokeBorder(c, line(pale, 0.4), at)
 }
 
 // strokeBorder draws the outline of a rectangle of the page.

@@ -18,27 +18,26 @@ import (
 // weight of each base system over the coordinates that it may depend on. There are at most six planes. The curves
 // are one panel each, over the limited coordinates and the angle.
 func Latent(r eval.LatentReport) Figure {
-	var panels []*plot.Plot
-	var titles []string
+	var panels []panel
 	for _, p := range r.Planes[:min(len(r.Planes), 6)] {
-		panels = append(panels, planePanel(p))
-		titles = append(titles, p.Rate.Label())
+		panels = append(panels, panel{Plot: planePanel(p), title: p.Rate.Label()})
 	}
 	for _, c := range r.Curves {
-		panels = append(panels, activationPanel(c, r.M))
-		titles = append(titles, "switch over "+strings.TrimSuffix(c.Over, unitOf(c.Over)))
+		over := strings.TrimSuffix(c.Over, unitOf(c.Over))
+		panels = append(panels, panel{Plot: activationPanel(c, r.M), title: "switch over " + over})
 	}
 	// Up to four panels stand in two columns, more in three.
 	columns := 2
 	if len(panels) > 4 {
 		columns = 3
 	}
-	rows := (len(panels) + columns - 1) / columns
+	rows := grids(panels, columns)
 	words := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base " +
 		"system, numbered at its peak"
 	return Figure{
-		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch, height: vg.Length(rows)*3*vg.Inch + 0.5*vg.Inch,
-		draw:   func(c draw.Canvas) { drawPanels(c, panels, titles, columns, words) },
+		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch,
+		height: vg.Length(len(rows))*3*vg.Inch + 0.5*vg.Inch,
+		draw:   page{gridLayout, rows, words}.draw,
 		tables: []namedTable{{"points", r.PointTable()}, {"activation", r.CurveTable()}},
 	}
 }

@@ -55,14 +55,9 @@ func Pixels(r eval.PixelReport) Figure {
 			top -= above
 			for _, row := range strips(s) {
 				c.FillText(textStyle(textSize, ink), vg.Point{X: c.Min.X + margin, Y: top - tall/2 - 3}, row.name)
-				frameAt := func(x vg.Length, pixels []float32) {
-					at := vg.Rectangle{Min: vg.Point{X: x, Y: top - tall}, Max: vg.Point{X: x + side, Y: top}}
-					c.DrawImage(at, grayImage(pixels, r.Image))
-					strokeBorder(c, line(pale, 0.4), at)
-				}
-				frameAt(left, s.Seen)
+				drawImage(c, grayImage(s.Seen, r.Image), left, top, side, tall)
 				for k, pixels := range row.images {
-					frameAt(left+6+vg.Length(k+1)*(side+gap), pixels)
+					drawImage(c, grayImage(pixels, r.Image), left+6+vg.Length(k+1)*(side+gap), top, side, tall)
 				}
 				top -= tall + gap
 			}

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"image/color"
+	"iter"
 	"math"
 
 	"gonum.org/v1/plot"
@@ -35,6 +36,43 @@ type curve struct {
 // Plot implements plot.Plotter.
 func (l curve) Plot(c draw.Canvas, p *plot.Plot) {
 	c.StrokeLines(l.style, c.ClipLinesXY(points(c, p, l.data))...)
+}
+
+// trace is a line with gaps where data are missing. A point between two gaps is a dot.
+type trace struct {
+	data  []point
+	color color.NRGBA
+}
+
+// Plot implements plot.Plotter.
+func (t trace) Plot(c draw.Canvas, p *plot.Plot) {
+	known := func(i int) bool { return !math.IsNaN(t.data[i].y) }
+	for from, to := range spans(len(t.data), known) {
+		switch run := t.data[from:to]; {
+		case !known(from):
+		case len(run) == 1:
+			markers{run, draw.GlyphStyle{Color: t.color, Radius: 1.2, Shape: draw.CircleGlyph{}}}.Plot(c, p)
+		default:
+			curve{run, line(t.color, 1.1)}.Plot(c, p)
+		}
+	}
+}
+
+// spans are the stretches of n steps along which a value stays the same: the first step of each, and that behind its
+// last.
+func spans[T comparable](n int, value func(t int) T) iter.Seq2[int, int] {
+	return func(yield func(from, to int) bool) {
+		from := 0
+		for to := 1; to <= n; to++ {
+			if to < n && value(to) == value(from) {
+				continue
+			}
+			if !yield(from, to) {
+				return
+			}
+			from = to
+		}
+	}
 }
 
 // band fills the area between two lines over the same x. The outline runs along the lower edge and back along the

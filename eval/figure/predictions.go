@@ -26,14 +26,9 @@ func Predictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 // planePredictions draws each body's true path, the mean of the rollouts and some of them. A panel is an episode
 // in the square [−1, 1]², with the walls in grey; bodies have a colour each.
 func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
-	var panels []*plot.Plot
-	var titles []string
+	var panels []panel
 	for _, s := range r.Shown {
-		p := newPlot(axis{"x", -1.04, 1.04, 5}, axis{"y", -1.04, 1.04, 5})
-		for _, w := range walls {
-			p.Add(area{box(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y), grey, draw.LineStyle{}})
-		}
-		p.Add(area{box(-1, -1, 1, 1), nil, line(grey, 2)})
+		p := plane(walls)
 		for b, c := range categories(len(r.Bodies)) {
 			at := func(x []float64) point { return point{x[r.Bodies[b][0]], x[r.Bodies[b][1]]} }
 			// Predictions begin where the body was seen last.
@@ -58,15 +53,14 @@ func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 				markers{[]point{last}, draw.GlyphStyle{Color: c, Radius: 2.6, Shape: draw.CircleGlyph{}}},
 			)
 		}
-		panels = append(panels, p)
-		titles = append(titles, fmt.Sprintf("test episode %d", s.Episode))
+		panels = append(panels, panel{Plot: p, title: fmt.Sprintf("test episode %d", s.Episode)})
 	}
 	words := fmt.Sprintf("black: truth; dot: the last of %d steps seen; dashed: mean of %d rollouts over %d steps; "+
 		"pale: %d of them", r.Task.Prefix, r.Task.Samples, r.Horizon, min(shownPaths, r.Task.Samples))
-	rows := vg.Length((len(panels) + 1) / 2)
+	rows := grids(panels, 2)
 	return Figure{
-		Name: "trajectories", width: 7.2 * vg.Inch, height: (0.3 + 3.55*rows) * vg.Inch,
-		draw:   func(c draw.Canvas) { drawScenes(c, grids(panels, 2), titles, words) },
+		Name: "trajectories", width: 7.2 * vg.Inch, height: (0.3 + 3.55*vg.Length(len(rows))) * vg.Inch,
+		draw:   page{placeLayout, rows, words}.draw,
 		tables: []namedTable{{"predictions", r.CurveTable()}},
 	}
 }
@@ -81,7 +75,7 @@ func timePredictions(r eval.TrajectoryReport) Figure {
 	if unit == 0 {
 		unit, label = 1, "step"
 	}
-	var plots [][]*plot.Plot
+	var rows [][]panel
 	// One range for all episodes of a channel, so that they compare.
 	for i := range channels {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -91,26 +85,25 @@ func timePredictions(r eval.TrajectoryReport) Figure {
 			}
 		}
 		margin := 0.12*(hi-lo) + 1e-3
-		var row []*plot.Plot
-		for j, s := range shown {
+		var row []panel
+		for _, s := range shown {
 			x := axis{label, 0, unit * float64(len(s.Truth)-1), 6}
 			y := axis{fmt.Sprintf("x%d", i+1), lo - margin, hi + margin, 4}
-			p := predictionPanel(s, r.Task.Prefix, i, unit, x, y)
-			// Time is written below the last row alone, and names of channels beside the first column.
-			if i < channels-1 {
-				p.X.Label.Text, p.X.Tick.Marker = "", unlabelled{p.X.Tick.Marker}
-			}
-			if j > 0 {
-				p.Y.Label.Text = ""
+			p := panel{Plot: predictionPanel(s, r.Task.Prefix, i, unit, x, y)}
+			if i == 0 {
+				p.title = fmt.Sprintf("test episode %d", s.Episode)
 			}
 			row = append(row, p)
 		}
-		plots = append(plots, row)
+		rows = append(rows, row)
 	}
+	shareAxes(rows)
+	words := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 "+
+		"%% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
 	return Figure{
 		Name: "trajectories", width: (1.0 + 3.1*vg.Length(len(shown))) * vg.Inch,
 		height: (0.85*vg.Length(channels) + 1) * vg.Inch,
-		draw:   func(c draw.Canvas) { drawPredictions(c, plots, shown, r) },
+		draw:   page{channelLayout, rows, words}.draw,
 		tables: []namedTable{{"predictions", r.CurveTable()}},
 	}
 }
@@ -137,27 +130,4 @@ func predictionPanel(s eval.Trajectory, prefix, channel int, unit float64, x, y 
 		curve{truth, line(ink, 1.2)}, curve{mean, line(blue, 1.5, 4, 2)},
 	)
 	return p
-}
-
-// drawPredictions draws channels in rows and episodes in columns, with a caption below.
-func drawPredictions(c draw.Canvas, plots [][]*plot.Plot, shown []eval.Trajectory, r eval.TrajectoryReport) {
-	whiten(c)
-	words := fmt.Sprintf("black: truth; %d steps seen, up to the dotted line; dashed: mean of %d rollouts; band: 90 "+
-		"%% of them, without the noise of an observation", r.Task.Prefix, r.Task.Samples)
-	tiles := draw.Tiles{
-		Rows: len(plots), Cols: len(shown),
-		PadTop: 24, PadBottom: captionHeight(c, words), PadLeft: 6, PadRight: 14, PadX: 16,
-		PadY: 2,
-	}
-	for i, row := range plot.Align(plots, tiles, c) {
-		for j, at := range row {
-			plots[i][j].Draw(at)
-			if i == 0 {
-				data := plots[i][j].DataCanvas(at)
-				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8},
-					fmt.Sprintf("test episode %d", shown[j].Episode))
-			}
-		}
-	}
-	caption(c, words)
 }

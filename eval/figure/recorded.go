@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image/color"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
@@ -113,7 +112,7 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 	}
 	words := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
 		"intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
-	drawPanels(draw.Crop(c, 0, 0, 0, -rowHeight), []*plot.Plot{p, held},
-		[]string{"error beside the baselines", "what the model's intervals hold"}, 2, words)
+	row := []panel{{Plot: p, title: "error beside the baselines"}, {Plot: held, title: "what the model's intervals hold"}}
+	page{gridLayout, [][]panel{row}, words}.draw(draw.Crop(c, 0, 0, 0, -rowHeight))
 	drawRow(c, samples, c.Max.X-12, c.Max.Y-10)
 }

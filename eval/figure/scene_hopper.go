@@ -65,7 +65,7 @@ const (
 // Hopper draws the robot of the environment hopper from its states: poses at equal intervals of
 // time, side by side, each at its height and as far forward of its mark as it is of the start.
 func Hopper(name string, d *files.Dataset, episodes []int) Figure {
-	l := layout{width: 8.6, height: 2.1, below: true, caption: "black foot: it pressed on the ground during the step"}
+	l := sheet{width: 8.6, height: 2.1, below: true, caption: "black foot: it pressed on the ground during the step"}
 	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
 		const states = 15
 		first := poseOfHopper(e.States, 0, torsoStart)

@@ -17,8 +17,8 @@ import (
 // A scene draws the system itself in one episode, and lists the numbers that it shows, a row for each step.
 type scene func(e *files.Episode) (*plot.Plot, eval.Table)
 
-// layout says how scenes share a page.
-type layout struct {
+// sheet says how scenes share a page.
+type sheet struct {
 	width, height vg.Length // of one scene, inches
 	below         bool      // below each other, not side by side
 	caption       string
@@ -26,24 +26,20 @@ type layout struct {
 
 // sceneFigure draws a scene of each of the given episodes. Each episode has a table of its own, named after its
 // place in the data.
-func sceneFigure(name string, d *files.Dataset, episodes []int, l layout, s scene) Figure {
-	n := vg.Length(len(episodes))
+func sceneFigure(name string, d *files.Dataset, episodes []int, l sheet, s scene) Figure {
+	columns, n := len(episodes), vg.Length(len(episodes))
 	f := Figure{Name: name, width: (0.3 + n*l.width) * vg.Inch, height: (0.4 + l.height) * vg.Inch}
 	if l.below {
+		columns = 1
 		f.width, f.height = (0.3+l.width)*vg.Inch, (0.4+n*l.height)*vg.Inch
 	}
-	var titles []string
-	plots := [][]*plot.Plot{nil}
-	for k, i := range episodes {
+	var panels []panel
+	for _, i := range episodes {
 		p, table := s(&d.Episodes[i])
-		if l.below && k > 0 {
-			plots = append(plots, nil)
-		}
-		plots[len(plots)-1] = append(plots[len(plots)-1], p)
-		titles = append(titles, fmt.Sprintf("episode %d", i))
+		panels = append(panels, panel{Plot: p, title: fmt.Sprintf("episode %d", i)})
 		f.tables = append(f.tables, namedTable{fmt.Sprintf("episode%d", i), table})
 	}
-	f.draw = func(c draw.Canvas) { drawScenes(c, plots, titles, l.caption) }
+	f.draw = page{placeLayout, grids(panels, columns), l.caption}.draw
 	return f
 }
 
@@ -52,20 +48,18 @@ func sceneFigure(name string, d *files.Dataset, episodes []int, l layout, s scen
 // units of the square [−1, 1]². Of more than eight agents the paths of eight are drawn, and all are in the tables.
 func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, radius float64) Figure {
 	n := d.Spec.Observation / 2
-	l := layout{width: 3.4, height: 3.5, caption: "open circle: start; filled: end; dot: met a wall during the step; " +
+	l := sheet{width: 3.4, height: 3.5, caption: "open circle: start; filled: end; dot: met a wall during the step; " +
 		"ring: met another agent"}
 	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
-		p := newPlot(axis{"x", -1.04, 1.04, 5}, axis{"y", -1.04, 1.04, 5})
-		for _, w := range walls {
-			p.Add(area{box(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y), grey, draw.LineStyle{}})
-		}
-		p.Add(area{box(-1, -1, 1, 1), nil, line(grey, 2)})
+		p := plane(walls)
 		table := eval.Table{Corner: "step"}
 		for t := range e.T {
 			table.Rows = append(table.Rows, eval.Row{Name: fmt.Sprint(t), Values: float64s(e.Observations[2*n*t : 2*n*(t+1)])})
 		}
-		for i, c := range categories(min(n, 8)) {
+		for i := range n {
 			table.Columns = append(table.Columns, fmt.Sprintf("x%d", i+1), fmt.Sprintf("y%d", i+1))
+		}
+		for i, c := range categories(min(n, 8)) {
 			var path, wall, agent []point
 			for t := range e.T {
 				at := point{float64(e.Observations[2*(n*t+i)]), float64(e.Observations[2*(n*t+i)+1])}
@@ -86,9 +80,6 @@ func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, rad
 				markers{agent, draw.GlyphStyle{Color: ink, Radius: 3, Shape: draw.RingGlyph{}}},
 			)
 		}
-		for i := 8; i < n; i++ {
-			table.Columns = append(table.Columns, fmt.Sprintf("x%d", i+1), fmt.Sprintf("y%d", i+1))
-		}
 		return p, table
 	})
 }
@@ -104,7 +95,7 @@ const (
 // (pale) to the last (dark), the path of the tip and the target. A state is [9]: 0 and 1 the target in m, 4 and 5
 // cosine and sine of the shoulder, 7 a third of the elbow's angle in rad.
 func Arm(name string, d *files.Dataset, episodes []int) Figure {
-	l := layout{width: 3.4, height: 3.5, caption: "arm: pale at the first step, dark at the last; line: path of the tip"}
+	l := sheet{width: 3.4, height: 3.5, caption: "arm: pale at the first step, dark at the last; line: path of the tip"}
 	return sceneFigure(name, d, episodes, l, func(e *files.Episode) (*plot.Plot, eval.Table) {
 		p := newPlot(axis{"x (m)", -0.3, 0.3, 6}, axis{"y (m)", -0.3, 0.3, 6})
 		table := eval.Table{Corner: "step", Columns: []string{"elbow x", "elbow y", "tip x", "tip y"}}

@@ -5,8 +5,9 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/switchyard-ml/switchyard/envs/planar"
 )
 
 // area is a polygon in data coordinates, clipped to the axes. Its outline closes by itself.
@@ -53,37 +54,12 @@ func capsule(a, b point, radius float64) []point {
 	return outline
 }
 
-// equalScales shrinks the place of a plot until a unit is as long on both axes. The place keeps its middle.
-func equalScales(at draw.Canvas, p *plot.Plot) draw.Canvas {
-	data := p.DataCanvas(at).Size()
-	perX, perY := float64(data.X)/(p.X.Max-p.X.Min), float64(data.Y)/(p.Y.Max-p.Y.Min)
-	if perX > perY {
-		excess := vg.Length((perX - perY) * (p.X.Max - p.X.Min))
-		return draw.Crop(at, excess/2, -excess/2, 0, 0)
+// plane is the square [−1, 1]² that bodies move in, with its inner walls in grey.
+func plane(walls []planar.Box) *plot.Plot {
+	p := newPlot(axis{"x", -1.04, 1.04, 5}, axis{"y", -1.04, 1.04, 5})
+	for _, w := range walls {
+		p.Add(area{box(w.Min.X, w.Min.Y, w.Max.X, w.Max.Y), grey, draw.LineStyle{}})
 	}
-	excess := vg.Length((perY - perX) * (p.Y.Max - p.Y.Min))
-	return draw.Crop(at, 0, 0, excess/2, -excess/2)
-}
-
-// drawScenes draws plots of equal scales, each with a title, and a caption below all. plots are rows of equal
-// length; nil stands for an empty place.
-func drawScenes(c draw.Canvas, plots [][]*plot.Plot, titles []string, words string) {
-	whiten(c)
-	tiles := draw.Tiles{
-		Rows: len(plots), Cols: len(plots[0]),
-		PadTop: 24, PadBottom: captionHeight(c, words), PadLeft: 6, PadRight: 12, PadX: 22,
-		PadY: 26,
-	}
-	for i, row := range plot.Align(plots, tiles, c) {
-		for j, at := range row {
-			if plots[i][j] == nil { // the last row is not full
-				continue
-			}
-			at = equalScales(at, plots[i][j])
-			plots[i][j].Draw(at)
-			data := plots[i][j].DataCanvas(at)
-			c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8}, titles[i*len(row)+j])
-		}
-	}
-	caption(c, words)
+	p.Add(area{box(-1, -1, 1, 1), nil, line(grey, 2)})
+	return p
 }

@@ -14,27 +14,15 @@ import (
 // Table1 draws the squared error over that of Static against the horizon, with the published figures, and beside it the
 // error over the variance that the model predicts.
 func Table1(r eval.Table1Report) Figure {
+	ratio, samples := ratioPanel(r)
+	row := []panel{
+		{Plot: ratio, title: r.Environment + ": squared error over Static"},
+		{Plot: calibrationPanel(r), title: "Error over predicted variance", beside: samples},
+	}
 	return Figure{
 		Name: "table1", width: 9.6 * vg.Inch, height: 4 * vg.Inch,
-		draw:   func(c draw.Canvas) { drawTable1(c, r) },
+		draw:   page{layout{right: 150, gapX: 40, letters: true}, [][]panel{row}, ""}.draw,
 		tables: []namedTable{{"errors", r.CurveTable()}},
-	}
-}
-
-// drawTable1 draws both panels, with one key at the right.
-func drawTable1(c draw.Canvas, r eval.Table1Report) {
-	whiten(c)
-	ratio, samples := ratioPanel(r)
-	plots := [][]*plot.Plot{{ratio, calibrationPanel(r)}}
-	tiles := draw.Tiles{Rows: 1, Cols: 2, PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 150, PadX: 40}
-	titles := []string{r.Environment + ": squared error over Static", "Error over predicted variance"}
-	for j, at := range plot.Align(plots, tiles, c)[0] {
-		plots[0][j].Draw(at)
-		data := plots[0][j].DataCanvas(at)
-		title(c, string(rune('a'+j)), titles[j], vg.Point{X: data.Min.X, Y: data.Max.Y + 8})
-		if j == 1 {
-			drawColumn(c, samples, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
-		}
 	}
 }
 
@@ -74,10 +62,7 @@ func ratioPanel(r eval.Table1Report) (*plot.Plot, []sample) {
 		if p.Key == "static" {
 			continue
 		}
-		var at []point
-		for j, k := range eval.Table1Horizons() {
-			at = append(at, point{float64(k), p.Error[j]})
-		}
+		at := published(p)
 		curves = append(curves, at)
 		plotters = append(plotters, markers{logarithms(at), signs[i-1]})
 		samples = append(samples, sample{text: "paper: " + p.Name, glyph: signs[i-1]})

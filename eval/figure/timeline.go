@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -75,56 +76,30 @@ func (t Timelines) Figure() Figure {
 	}
 }
 
-// draw lays out the channels, below them the strips of regimes, the keys above and the caption below. Time is
-// written under the last row alone.
+// draw lays out the channels, below them the strips of regimes, the keys above and the caption below. Strips have a
+// height of their own; all panels are aligned by the width of what stands left of the widest.
 func (t Timelines) draw(c draw.Canvas, rows int) {
 	whiten(c)
-	var plots [][]*plot.Plot
-	for i := range rows {
-		plots = append(plots, t.row(i))
-	}
-	heights := rows
-	if t.Regimes > 0 {
-		var strips []*plot.Plot
-		for _, s := range t.Columns {
-			p := newPlot(s.axis(), axis{"", 0, 1, 1})
-			p.Y.Tick.Marker = plot.ConstantTicks(s.stripNames())
-			p.Add(strip{s, categories(t.Regimes)})
-			strips = append(strips, p)
-		}
-		plots = append(plots, strips)
-		heights++
-	}
-	for i, row := range plots[:heights-1] {
-		for j := range row {
-			plots[i][j].X.Label.Text, plots[i][j].X.Tick.Marker = "", unlabelled{plots[i][j].X.Tick.Marker}
-		}
+	panels, left := t.panels(rows), vg.Length(0)
+	for _, p := range slices.Concat(panels...) {
+		left = max(left, leftOf(p.Plot))
 	}
 	top := vg.Length(28) + rowHeight*vg.Length(len(t.keys()))
-	body := draw.Crop(c, 0, 0, captionHeight(c, t.Caption), -top)
-	strips := vg.Length(0)
+	body, strips := draw.Crop(c, 0, 0, captionHeight(c, t.Caption), -top), vg.Length(0)
 	if t.Regimes > 0 {
 		strips = 0.55 * vg.Inch
 	}
-	// Two groups of rows, aligned with each other by the width of what stands left of the widest.
-	groups := [][][]*plot.Plot{plots[:rows]}
-	areas := []draw.Canvas{draw.Crop(body, 0, 0, strips, 0)}
-	if t.Regimes > 0 {
-		groups = append(groups, plots[rows:])
-		areas = append(areas, draw.Crop(body, 0, 0, 0, -(body.Max.Y-body.Min.Y-strips)))
-	}
-	left := leftOf(plots)
-	for g, group := range groups {
-		tiles := draw.Tiles{Rows: len(group), Cols: len(t.Columns), PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2}
-		for i, row := range group {
-			for j, p := range row {
-				at := tiles.At(areas[g], j, i)
-				p.Draw(draw.Crop(at, left-leftOf([][]*plot.Plot{{p}}), 0, 0, 0))
-				if g == 0 && i == 0 {
-					data := p.DataCanvas(draw.Crop(at, left-leftOf([][]*plot.Plot{{p}}), 0, 0, 0))
-					c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 6}, t.Columns[j].Title)
-				}
-			}
+	tiles := draw.Tiles{Rows: rows, Cols: len(t.Columns), PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2}
+	for i, row := range panels {
+		place, k := draw.Crop(body, 0, 0, strips, 0), i
+		if i == rows { // the strips, behind the last channel
+			place, k, tiles.Rows = draw.Crop(body, 0, 0, 0, -(body.Max.Y-body.Min.Y-strips)), 0, 1
+		}
+		for j, p := range row {
+			at := draw.Crop(tiles.At(place, j, k), left-leftOf(p.Plot), 0, 0, 0)
+			p.Draw(at)
+			data := p.DataCanvas(at)
+			title(c, "", p.title, vg.Point{X: data.Min.X, Y: data.Max.Y + 6})
 		}
 	}
 	for i, samples := range t.keys() {
@@ -133,17 +108,30 @@ func (t Timelines) draw(c draw.Canvas, rows int) {
 	caption(c, t.Caption)
 }
 
-// leftOf is the widest space between the left edge of a plot and its data: labels and marks. The size of the
-// canvas that it is measured on plays no part.
-func leftOf(plots [][]*plot.Plot) vg.Length {
-	widest := vg.Length(0)
-	for _, row := range plots {
-		for _, p := range row {
-			c := draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}}
-			widest = max(widest, p.DataCanvas(c).Min.X)
-		}
+// panels are the rows of channels and, if there are regimes, that of their strips.
+func (t Timelines) panels(rows int) [][]panel {
+	var panels [][]panel
+	for i := range rows {
+		panels = append(panels, t.row(i))
 	}
-	return widest
+	if t.Regimes > 0 {
+		var row []panel
+		for _, s := range t.Columns {
+			p := newPlot(s.axis(), axis{"", 0, 1, 1})
+			p.Y.Tick.Marker = plot.ConstantTicks(s.stripNames())
+			p.Add(strip{s, categories(t.Regimes)})
+			row = append(row, panel{Plot: p})
+		}
+		panels = append(panels, row)
+	}
+	shareAxes(panels)
+	return panels
+}
+
+// leftOf is the space between the left edge of a plot and its data: labels and marks. The size of the canvas that it is
+// measured on plays no part.
+func leftOf(p *plot.Plot) vg.Length {
+	return p.DataCanvas(draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}}).Min.X
 }
 
 // keys explain the signs, row by row: first the lines and the band, then the regimes if there are at most twelve.
@@ -176,7 +164,7 @@ func (t Timelines) keys() [][]sample {
 
 // row are the panels of a channel, one for each series, over the same range: that of all that is drawn in it, with
 // a margin.
-func (t Timelines) row(i int) []*plot.Plot {
+func (t Timelines) row(i int) []panel {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, s := range t.Columns {
 		k := s.Tracks[i]
@@ -196,13 +184,13 @@ func (t Timelines) row(i int) []*plot.Plot {
 	if margin == 0 {
 		margin = 0.5
 	}
-	var row []*plot.Plot
-	for j, s := range t.Columns {
-		y := axis{s.Tracks[i].Name, lo - margin, hi + margin, 4}
-		if j > 0 {
-			y.label = ""
+	var row []panel
+	for _, s := range t.Columns {
+		p := panel{Plot: s.panel(i, axis{s.Tracks[i].Name, lo - margin, hi + margin, 4})}
+		if i == 0 {
+			p.title = s.Title
 		}
-		row = append(row, s.panel(i, y))
+		row = append(row, p)
 	}
 	return row
 }
@@ -261,13 +249,7 @@ func (s Timeline) panel(i int, y axis) *plot.Plot {
 	if k.Start > 0 && len(k.Mean) > 0 {
 		p.Add(curve{[]point{{s.at(k.Start - 1), y.min}, {s.at(k.Start - 1), y.max}}, line(grey, 0.8, 2, 2)})
 	}
-	for _, run := range whole(along(k.Truth, 0)) {
-		if len(run) == 1 {
-			p.Add(markers{run, draw.GlyphStyle{Color: ink, Radius: 1.2, Shape: draw.CircleGlyph{}}})
-		}
-		p.Add(curve{run, line(ink, 1.1)})
-	}
-	p.Add(curve{ahead(k.Mean), k.meanStyle()})
+	p.Add(trace{along(k.Truth, 0), ink}, curve{ahead(k.Mean), k.meanStyle()})
 	return p
 }
 
@@ -277,22 +259,6 @@ func (k Track) meanStyle() draw.LineStyle {
 		return line(blue, 1.2)
 	}
 	return line(blue, 1.5, 4, 2)
-}
-
-// whole are the runs of points without gaps. They share the memory of data.
-func whole(data []point) [][]point {
-	var runs [][]point
-	for from := 0; from < len(data); {
-		to := from
-		for to < len(data) && !math.IsNaN(data[to].y) {
-			to++
-		}
-		if to > from {
-			runs = append(runs, data[from:to])
-		}
-		from = max(to, from+1)
-	}
-	return runs
 }
 
 // stripNames tell the true regimes, which are drawn above, from those that were found.
@@ -323,11 +289,7 @@ func (s strip) Plot(c draw.Canvas, p *plot.Plot) {
 // rows draws regimes as a row of boxes from bottom to top. Bottom and top are between 0 and 1.
 func (s strip) rows(c draw.Canvas, p *plot.Plot, regimes []int, bottom, top float64) {
 	x, y := p.Transforms(&c)
-	for from := 0; from < len(regimes); {
-		to := from
-		for to < len(regimes) && regimes[to] == regimes[from] {
-			to++
-		}
+	for from, to := range spans(len(regimes), func(t int) int { return regimes[t] }) {
 		left, right := x(s.series.at(max(from-1, 0))), x(s.series.at(to-1))
 		fill := grey
 		if k := regimes[from]; k >= 0 {
@@ -336,7 +298,6 @@ func (s strip) rows(c draw.Canvas, p *plot.Plot, regimes []int, bottom, top floa
 		c.FillPolygon(fill, []vg.Point{
 			{X: left, Y: y(bottom)}, {X: right, Y: y(bottom)}, {X: right, Y: y(top)}, {X: left, Y: y(top)},
 		})
-		from = to
 	}
 }
 

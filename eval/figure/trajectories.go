@@ -35,12 +35,13 @@ type track struct {
 // episodes, a row for each channel, and one for labels and modes. Missing values leave gaps on a
 // grey ground. Images are left to Images. There must be at least one episode, and something to draw.
 func Trajectories(name string, d *files.Dataset, episodes []int) Figure {
-	rows := tracks(d)
-	count := vg.Length(len(rows) + (len(marks(d))+labelsPerRow-1)/labelsPerRow)
+	channels := tracks(d)
+	rows := trackRows(d, channels, episodes)
 	return Figure{
-		Name: name, width: (1.0 + 3.1*vg.Length(len(episodes))) * vg.Inch, height: (0.8*count + 0.75) * vg.Inch,
-		draw:   func(c draw.Canvas) { drawTracks(c, d, rows, episodes) },
-		tables: trackTables(d, rows, episodes),
+		Name: name, width: (1.0 + 3.1*vg.Length(len(episodes))) * vg.Inch,
+		height: (0.8*vg.Length(len(rows)) + 0.75) * vg.Inch,
+		draw:   page{channelLayout, rows, ""}.draw,
+		tables: trackTables(d, channels, episodes),
 	}
 }
 
@@ -102,61 +103,29 @@ func marks(d *files.Dataset) []mark {
 	return list
 }
 
-// drawTracks draws channels in rows and episodes in columns, below them the marks, labelsPerRow lines to a panel.
-func drawTracks(c draw.Canvas, d *files.Dataset, rows []track, episodes []int) {
-	whiten(c)
-	var plots [][]*plot.Plot
-	// A row of panels, one for each episode.
-	each := func(panel func(e *files.Episode) *plot.Plot) {
-		var row []*plot.Plot
+// trackRows are the channels in rows and the episodes in columns, below them the marks, labelsPerRow lines to a panel.
+func trackRows(d *files.Dataset, channels []track, episodes []int) [][]panel {
+	var rows [][]panel
+	each := func(plotted func(e *files.Episode) *plot.Plot) {
+		var row []panel
 		for _, i := range episodes {
-			row = append(row, panel(&d.Episodes[i]))
+			p := panel{Plot: plotted(&d.Episodes[i])}
+			if len(rows) == 0 {
+				p.title = fmt.Sprintf("episode %d", i)
+			}
+			row = append(row, p)
 		}
-		plots = append(plots, row)
+		rows = append(rows, row)
 	}
-	for _, r := range rows {
+	for _, r := range channels {
 		lo, hi := r.bounds(d, episodes)
 		each(func(e *files.Episode) *plot.Plot { return trackPanel(r, e, d.Spec.DT, lo, hi) })
 	}
 	for group := range slices.Chunk(marks(d), labelsPerRow) {
 		each(func(e *files.Episode) *plot.Plot { return markPanel(group, e, d.Spec.DT) })
 	}
-	for i, row := range plots {
-		for j, p := range row {
-			if i < len(plots)-1 { // time is written below the last row only
-				p.X.Label.Text = ""
-				p.X.Tick.Marker = unlabelled{p.X.Tick.Marker}
-			}
-			if j > 0 {
-				p.Y.Label.Text = ""
-			}
-		}
-	}
-	tiles := draw.Tiles{
-		Rows: len(plots), Cols: len(episodes), PadTop: 24, PadBottom: 6, PadLeft: 6, PadRight: 14, PadX: 16, PadY: 2,
-	}
-	for i, row := range plot.Align(plots, tiles, c) {
-		for j, at := range row {
-			plots[i][j].Draw(at)
-			if i == 0 {
-				data := plots[i][j].DataCanvas(at)
-				c.FillText(textStyle(titleSize, ink), vg.Point{X: data.Min.X, Y: data.Max.Y + 8},
-					fmt.Sprintf("episode %d", episodes[j]))
-			}
-		}
-	}
-}
-
-// unlabelled keeps the ticks of an axis and drops what is written beside them.
-type unlabelled struct{ plot.Ticker }
-
-// Ticks implements plot.Ticker.
-func (u unlabelled) Ticks(lo, hi float64) []plot.Tick {
-	list := u.Ticker.Ticks(lo, hi)
-	for i := range list {
-		list[i].Label = " " // an empty one would be a minor tick
-	}
-	return list
+	shareAxes(rows)
+	return rows
 }
 
 // bounds are those of a channel over all episodes shown, with a margin; a channel that is constant has room on
@@ -194,63 +163,26 @@ func timeAxis(e *files.Episode, dt float64) (axis, float64) {
 // wholeMarks is how many marks an axis of so many steps has: no mark is between two steps.
 func wholeMarks(steps int) int { return max(1, min(6, steps-1)) }
 
-// trackPanel draws a channel of an episode between lo and hi: each run without a gap as a line, or a dot if it is
-// one step, and the gaps as a grey ground.
+// trackPanel draws a channel of an episode between lo and hi, and its gaps as a grey ground.
 func trackPanel(r track, e *files.Episode, dt, lo, hi float64) *plot.Plot {
 	x, unit := timeAxis(e, dt)
 	p := newPlot(x, axis{r.name, lo, hi, 4})
-	for _, gap := range r.gaps(e) {
-		ground := box(unit*(float64(gap[0])-0.5), lo, unit*(float64(gap[1])+0.5), hi)
-		p.Add(area{ground, translucent(grey, 0.22), draw.LineStyle{}})
-	}
-	for _, run := range r.runs(e, unit) {
-		if len(run) == 1 {
-			p.Add(markers{run, draw.GlyphStyle{Color: r.color, Radius: 1.2, Shape: draw.CircleGlyph{}}})
-			continue
+	missing := func(t int) bool { return math.IsNaN(r.value(e, t)) }
+	for from, to := range spans(e.T, missing) {
+		if missing(from) && !r.steps { // that the first step has no control is no gap
+			ground := box(unit*(float64(from)-0.5), lo, unit*(float64(to-1)+0.5), hi)
+			p.Add(area{ground, translucent(grey, 0.22), draw.LineStyle{}})
 		}
-		p.Add(curve{run, line(r.color, 1.1)})
 	}
-	return p
-}
-
-// gaps are the first and last steps of each run of missing observations. A control has none: that of the first
-// step is no gap.
-func (r track) gaps(e *files.Episode) [][2]int {
-	var list [][2]int
+	var data []point
 	for t := range e.T {
-		if r.steps || !math.IsNaN(r.value(e, t)) {
-			continue
-		}
-		if n := len(list); n > 0 && list[n-1][1] == t-1 {
-			list[n-1][1] = t
-			continue
-		}
-		list = append(list, [2]int{t, t})
-	}
-	return list
-}
-
-// runs are the stretches of a channel without a missing value. unit is the time between two steps.
-func (r track) runs(e *files.Episode, unit float64) [][]point {
-	var runs [][]point
-	var run []point
-	for t := range e.T {
-		v := r.value(e, t)
-		if math.IsNaN(v) {
-			if run != nil {
-				runs, run = append(runs, run), nil
-			}
-			continue
-		}
 		if r.steps { // held from the step before to this one
-			run = append(run, point{unit * float64(t-1), v})
+			data = append(data, point{unit * float64(t-1), r.value(e, t)})
 		}
-		run = append(run, point{unit * float64(t), v})
+		data = append(data, point{unit * float64(t), r.value(e, t)})
 	}
-	if run != nil {
-		runs = append(runs, run)
-	}
-	return runs
+	p.Add(trace{data, r.color})
+	return p
 }
 
 // markPanel draws bars over the steps that are marked, one line for each mark.
@@ -261,17 +193,11 @@ func markPanel(group []mark, e *files.Episode, dt float64) *plot.Plot {
 	for row, m := range slices.Backward(group) { // the first on top
 		row = len(group) - 1 - row
 		lines = append(lines, m.name)
-		for first := 0; first < e.T; {
-			fill := m.color(e, first)
-			end := first + 1
-			for end < e.T && m.color(e, end) == fill {
-				end++
-			}
-			if fill != nil {
-				bar := box(unit*(float64(first)-0.5), float64(row)+0.15, unit*(float64(end)-0.5), float64(row)+0.85)
+		for from, to := range spans(e.T, func(t int) color.Color { return m.color(e, t) }) {
+			if fill := m.color(e, from); fill != nil {
+				bar := box(unit*(float64(from)-0.5), float64(row)+0.15, unit*(float64(to)-0.5), float64(row)+0.85)
 				p.Add(area{bar, fill, draw.LineStyle{}})
 			}
-			first = end
 		}
 	}
 	p.Y.Tick.Marker = lines
@@ -354,9 +280,4 @@ func rounded(v float64, digits, bits int) float64 {
 		return v
 	}
 	return short
-}
-
-// whiten paints the page.
-func whiten(c draw.Canvas) {
-	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
 }
