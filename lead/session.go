@@ -116,12 +116,12 @@ func (s *Session) Lead(ctx context.Context) error {
 		defer s.dispatch(ctx)()
 	}
 	// Workers end after the coordinator, and the dispatcher after them: until then it answers those from outside.
-	workers, err := s.hire(stop)
+	dismiss, err := s.hire(stop)
 	if err != nil {
 		return err
 	}
 	err = s.lead.Run(ctx)
-	workers.dismiss()
+	dismiss()
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNoWorkers) && errors.Is(err, coordinator.ErrInterrupted) {
 		return cause
 	}
