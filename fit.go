@@ -1,6 +1,7 @@
 package switchyard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,21 +86,11 @@ func (o *FitOptions) fill() {
 	if o.Registry == nil {
 		o.Registry = config.Builtin()
 	}
-	if o.RunsDir == "" {
-		o.RunsDir = "runs"
-	}
-	if o.SweepsDir == "" {
-		o.SweepsDir = "sweeps"
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Budget == 0 {
-		o.Budget = fit.DefaultBudget
-	}
-	if o.Seed == 0 {
-		o.Seed = 1
-	}
+	o.RunsDir = cmp.Or(o.RunsDir, "runs")
+	o.SweepsDir = cmp.Or(o.SweepsDir, "sweeps")
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.Budget = cmp.Or(o.Budget, fit.DefaultBudget)
+	o.Seed = cmp.Or(o.Seed, 1)
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
 	}

@@ -8,8 +8,8 @@
 package switchyard
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -87,16 +87,11 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := job.Prepare(resolved.Config, nil, o.Slots)
+	r, err := lead.Make(resolved.Config, o.RunsDir, job.Origin{Name: o.Name, Overrides: o.Settings}, o.Slots)
 	if err != nil {
 		return nil, err
 	}
-	// The plan is complete before the folder is made: a configuration with faults leaves nothing behind.
-	run, err := p.MakeRun(o.RunsDir, job.Origin{Name: o.Name, Overrides: o.Settings})
-	if err != nil {
-		return nil, err
-	}
-	return o.lead(ctx, &lead.Reopened{Run: run, Plan: p})
+	return o.lead(ctx, r)
 }
 
 // Resume continues a run from its newest checkpoint, to the same bits as without the interruption. It ignores
@@ -109,12 +104,6 @@ func Resume(ctx context.Context, o Options) (*Run, error) {
 	}, o.Name, o.Slots)
 	if err != nil {
 		return nil, err
-	}
-	for _, s := range r.Skipped {
-		o.Log.Warn("checkpoint skipped", "reason", s)
-	}
-	if err := r.Begin(); err != nil {
-		return nil, errors.Join(err, r.Run.Close())
 	}
 	return o.lead(ctx, r)
 }
@@ -131,15 +120,9 @@ func (o *Options) fill() {
 	if o.Registry == nil {
 		o.Registry = config.Builtin()
 	}
-	if o.RunsDir == "" {
-		o.RunsDir = "runs"
-	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Slots == 0 {
-		o.Slots = 1
-	}
+	o.RunsDir = cmp.Or(o.RunsDir, "runs")
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.Slots = cmp.Or(o.Slots, 1)
 	if o.Log == nil {
 		o.Log = hclog.NewNullLogger()
 	}
@@ -157,24 +140,15 @@ func (o *Options) resolve() (*config.Resolved, error) {
 	return o.Registry.Kinds().Resolve(s)
 }
 
-// lead trains a run of a plan, records how it ended and opens it. It owns the run, and closes it in any case.
-func (o *Options) lead(ctx context.Context, r *lead.Reopened) (*Run, error) {
-	transport, err := lead.Embed(lead.Direct, o.Log)
-	if err != nil {
-		return nil, errors.Join(err, r.Run.Close())
-	}
-	s := &lead.Session{
-		Plan: r.Plan, Transport: transport, From: r.From, Workers: o.Workers, Slots: o.Slots, Version: job.Version(),
-		Log: o.Log, WorkerLog: o.Log,
-	}
-	err = s.Train(ctx, r.Run, func(p terminal.Progress) {
+// lead trains a run, which it owns, and opens it.
+func (o *Options) lead(ctx context.Context, r *lead.Opened) (*Run, error) {
+	err := r.Train(ctx, o.Workers, o.Slots, o.Log, func(p terminal.Progress) {
 		o.Progress(Progress{
 			Step: p.Step, Steps: p.Steps, Objective: p.Objective, BestValidation: p.Best, BestStep: p.BestStep,
 			StepsPerSecond: p.StepRate, Workers: p.Workers, Waiting: p.Note,
 		})
 	})
-	// Also an interruption is an error, which End records.
-	if err := errors.Join(err, lead.End(r.Run, err), r.Run.Close()); err != nil {
+	if err != nil { // also an interruption
 		return nil, fmt.Errorf("train run %s: %w", r.Run.Name(), err)
 	}
 	return Open(filepath.Join(o.RunsDir, r.Run.Name()), o.Registry)

@@ -256,9 +256,6 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	if err != nil {
 		return err
 	}
-	if err := j.Begin(); err != nil {
-		return err
-	}
 	log := a.logger(a.err, hclog.Error)
 	var transport *lead.Transport
 	bench.As(partBroker, func() { transport, err = lead.Embed(lead.Direct, log) })

@@ -342,25 +342,13 @@ func (j *chaosJob) environ() []string {
 func (j *chaosJob) reference(ctx context.Context, steps uint64) (string, error) {
 	c := j.config
 	c.Train.Steps, c.Train.CheckpointEvery = steps, 0
-	p, err := job.Prepare(c, nil, 1)
+	r, err := lead.Make(c, j.folder, job.Origin{Name: "reference"}, 1)
 	if err != nil {
 		return "", err
 	}
-	run, err := p.MakeRun(j.folder, job.Origin{Name: "reference"})
-	if err != nil {
-		return "", err
-	}
-	transport, err := lead.Embed(lead.Direct, j.log)
-	if err != nil {
-		return "", errors.Join(err, run.Close())
-	}
-	s := &lead.Session{
-		Plan: p, Transport: transport, Workers: j.app.cores, Slots: 1, Version: job.Version(), Log: j.log,
-		WorkerLog: j.log,
-	}
-	err = s.Train(ctx, run, j.app.progress(j.screen, j.log))
+	err = r.Train(ctx, j.app.cores, 1, j.log, j.app.progress(j.screen, j.log))
 	j.screen.Finish()
-	return run.Info().ParametersSHA256, errors.Join(err, run.Close())
+	return r.Run.Info().ParametersSHA256, err
 }
 
 // progress shows how far the run under faults is: its step, and how often each fault has been injected.

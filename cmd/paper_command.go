@@ -17,7 +17,6 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/paper"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -142,7 +141,7 @@ func (a *app) paper(f paperFlags) error {
 	s := &paper.Study{
 		Kinds: a.kinds, RunsDir: filepath.Join(f.out, "runs"), KeepDir: filepath.Join(f.out, "measured"), Trials: plan.Trials,
 		Parallel: f.parallel, Threads: max(1, a.cores/f.parallel),
-		Version: job.Version(), Log: log, Command: a.command, Show: func(paper.Progress) {},
+		Log: log, Command: a.command, Show: func(paper.Progress) {},
 	}
 	if plan.Size == paper.Smoke {
 		s.Episodes = smokeEpisodes

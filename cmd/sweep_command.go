@@ -166,11 +166,8 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 		return err
 	}
 	defer transport.Close()
-	// The broker listens by now: an address in use leaves no folder behind.
-	if err := j.Begin(); err != nil {
-		return err
-	}
 	show := newSweepScreen(screen, j, a)
+	// The broker listens by now: an address in use leaves no folder behind.
 	h, err := j.Host(lead.Config{Command: a.command, Mistaken: mistaken, Memory: flags.train.share.host()}, transport,
 		trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, extend)
 	if err != nil {

@@ -152,7 +152,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 	}
 	t := &training{
 		session: &lead.Session{
-			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots, Version: job.Version(),
+			Plan: p, Transport: transport, From: from, Workers: flags.workers, Slots: flags.slots,
 			RunsDir: a.runsDir, Events: flags.events, Memory: flags.share.host(),
 			Log: log, WorkerLog: a.logger(screen, hclog.Warn),
 		},
@@ -198,13 +198,7 @@ func (a *app) lead(t *training, run *store.Run) error {
 		return config.Hint(fmt.Errorf("run %s: %w", run.Name(), err), "its checkpoints are intact: %s",
 			a.command("resume", run.Name()))
 	}
-	if err != nil {
-		return errors.Join(a.ended(run, err), run.Close())
-	}
-	if err := lead.End(run, nil); err != nil {
-		return errors.Join(lead.DiskHint(err, run, a.command), run.Close())
-	}
-	if err := run.Close(); err != nil {
+	if err := errors.Join(a.ended(run, err), run.Close()); err != nil {
 		return err
 	}
 	// From here on the run is complete and closed. What fails below is its evaluation, which can be repeated.
@@ -252,8 +246,7 @@ type trainedRun struct {
 	Evaluation json.RawMessage `json:"evaluation,omitempty"`
 }
 
-// ended records how a run ended before its last step, and adds a hint how to continue it. It does not close the
-// run.
+// ended records how a run ended, and returns the error with a hint how to continue it. It does not close the run.
 func (a *app) ended(run *store.Run, err error) error {
 	recorded := lead.End(run, err)
 	if errors.Is(err, syscall.ENOSPC) {
@@ -263,7 +256,7 @@ func (a *app) ended(run *store.Run, err error) error {
 		err = config.Hint(interrupted{run.Name(), run.Info().Checkpoint}, "continue with: %s",
 			a.command("resume", run.Name()))
 	}
-	return errors.Join(lead.DiskHint(a.bitsHint(err, run), run, a.command), recorded)
+	return errors.Join(lead.DiskHint(a.bitsHint(err, run), run, a.command), lead.DiskHint(recorded, run, a.command))
 }
 
 // bitsHint adds a hint to an error about a run that did not reproduce the bits of its log or its checkpoint.

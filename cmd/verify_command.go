@@ -12,7 +12,6 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // verify and diff print what package lead finds. They read the logs of runs and recompute steps, and change no run.
@@ -68,7 +67,7 @@ in whole rounds.`,
 func (a *app) recomputing(workers int) lead.Options {
 	screen := a.screen()
 	return lead.Options{
-		Workers: workers, Version: job.Version(), Log: a.logger(screen, hclog.Warn),
+		Workers: workers, Log: a.logger(screen, hclog.Warn),
 		Show: func(p lead.Progress) {
 			if p.Over {
 				screen.Finish()

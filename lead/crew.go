@@ -3,6 +3,7 @@ package lead
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -27,32 +28,47 @@ type Crew struct {
 type Builder = func(job, data []byte, slots int) (worker.Program, error)
 
 // Hire starts the workers. dismiss ends them and waits for them; what they return is logged. If one of them cannot
-// be started, those before it are told to end, and Hire returns without waiting for them.
+// be started, those before it end.
 func (c Crew) Hire() (dismiss func(), err error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, c.Workers)
-	for n := range c.Workers {
-		name := fmt.Sprintf("local-%d", n+1)
-		bus, err := c.Connect(name)
-		if err == nil {
-			var agent *worker.Agent
-			agent, err = worker.NewAgent(worker.AgentConfig{
-				ID: name, Slots: c.Slots, Info: job.Name(), Numerics: job.Numerics(), Build: c.Build(n),
-			}, bus, c.Log.Named("worker"))
-			if err == nil {
-				go func() { ended <- agent.Run(ctx) }()
-				continue
-			}
+	return hire(c.Workers, c.agent, func(err error) {
+		if err != nil {
+			c.Log.Warn("a worker ended with an error", "error", err)
 		}
-		cancel()
-		return nil, fmt.Errorf("start worker %d: %w", n+1, err)
+	})
+}
+
+// agent makes worker n, from 0.
+func (c Crew) agent(n int) (runner, error) {
+	name := fmt.Sprintf("local-%d", n+1)
+	bus, err := c.Connect(name)
+	if err != nil {
+		return nil, err
 	}
-	return func() {
+	return worker.NewAgent(worker.AgentConfig{
+		ID: name, Slots: c.Slots, Info: job.Name(), Numerics: job.Numerics(), Build: c.Build(n),
+	}, bus, c.Log.Named("worker"))
+}
+
+// runner is a worker or an agent of this process.
+type runner interface{ Run(context.Context) error }
+
+// hire starts n workers, each in a goroutine of its own; one makes them, from 0, and nobody replaces one that ends.
+// ended is called with what each returns, from its goroutine. dismiss ends them and waits for them. If one of them
+// cannot be made, those before it end.
+func hire(n int, one func(n int) (runner, error), ended func(error)) (dismiss func(), err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	dismiss = func() {
 		cancel()
-		for range c.Workers {
-			if err := <-ended; err != nil {
-				c.Log.Warn("a worker ended with an error", "error", err)
-			}
+		all.Wait()
+	}
+	for i := range n {
+		w, err := one(i)
+		if err != nil {
+			dismiss()
+			return nil, fmt.Errorf("start worker %d: %w", i+1, err)
 		}
-	}, nil
+		all.Go(func() { ended(w.Run(ctx)) })
+	}
+	return dismiss, nil
 }

@@ -2,7 +2,6 @@ package lead
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,13 +73,6 @@ type Host struct {
 	led         map[string]bool // runs that this host has led, or leads
 	interrupted []string        // runs that the end of the host interrupted
 }
-
-// Reasons why a run ends before its last step. A run that was stopped on request is not continued when a host
-// starts; one that ended with the host is.
-var (
-	errShutdown = errors.New("the coordinator was stopped")
-	errStop     = errors.New("stopped on request")
-)
 
 // maxRequests is the largest number of requests that the host remembers. A request is remembered for the case that
 // its answer was lost and it is sent again.
@@ -158,7 +150,7 @@ func (h *Host) resumeAll() error {
 		if !info.Host || info.Stopped || info.Sweep != "" || !unfinished || h.life.Err() != nil {
 			continue
 		}
-		if err := h.resume(info.Name); err != nil {
+		if _, err := h.resume(info.Name, 0); err != nil {
 			h.log.Error("a run cannot continue", "run", info.Name, "error", err, "hint", config.HintOf(err))
 		}
 	}

@@ -1,7 +1,6 @@
 package lead
 
 import (
-	"context"
 	"fmt"
 	"sync"
 
@@ -9,12 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// localWorkers are the workers of this process. Each runs in a goroutine of its own; a worker that ends is not
-// replaced.
+// localWorkers are the workers of this process that are left.
 type localWorkers struct {
-	cancel context.CancelFunc
-	all    sync.WaitGroup
-
 	mu   sync.Mutex
 	left int   // workers that have not ended
 	err  error // the first error of a worker; nil: none
@@ -22,28 +17,19 @@ type localWorkers struct {
 
 // hire starts the workers of the session. If all of them end with an error and no other worker can join, it calls gone
 // with the first error. gone is called once at most, by the goroutine of the last worker.
-func (s *Session) hire(gone func(error)) (*localWorkers, error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &localWorkers{cancel: cancel, left: s.Workers}
-	for i := range s.Workers {
-		w, err := s.worker(i + 1)
-		if err != nil {
-			c.dismiss()
-			return nil, fmt.Errorf("start worker %d: %w", i+1, err)
-		}
-		c.all.Go(func() { c.ended(w.Run(ctx), !s.Transport.Open(), gone) })
-	}
-	return c, nil
+func (s *Session) hire(gone func(error)) (dismiss func(), err error) {
+	c := &localWorkers{left: s.Workers}
+	return hire(s.Workers, s.worker, func(err error) { c.ended(err, !s.Transport.Open(), gone) })
 }
 
-// worker makes a worker of the session, from 1, with a connection of its own, which the transport closes.
-func (s *Session) worker(number int) (*worker.Worker, error) {
-	bus, err := s.Transport.Connect(fmt.Sprintf("worker %d", number))
+// worker makes worker n of the session, from 0, with a connection of its own, which the transport closes.
+func (s *Session) worker(n int) (runner, error) {
+	bus, err := s.Transport.Connect(fmt.Sprintf("worker %d", n+1))
 	if err != nil {
 		return nil, err
 	}
 	return worker.New(worker.Config{
-		Run: s.run, ID: fmt.Sprintf("local-%d", number), Slots: s.Slots, Info: s.Version, Numerics: job.Numerics(),
+		Run: s.run, ID: fmt.Sprintf("local-%d", n+1), Slots: s.Slots, Info: job.Version(), Numerics: job.Numerics(),
 		Build: s.build, DataSet: s.dataSet,
 	}, bus, s.WorkerLog.Named("worker"))
 }
@@ -82,10 +68,4 @@ func (c *localWorkers) ended(err error, alone bool, gone func(error)) {
 	if c.left == 0 && c.err != nil && alone {
 		gone(fmt.Errorf("%w: %w", ErrNoWorkers, c.err))
 	}
-}
-
-// dismiss stops the workers and waits for their end.
-func (c *localWorkers) dismiss() {
-	c.cancel()
-	c.all.Wait()
 }

@@ -30,7 +30,7 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 		return h.create(o)
 	}
 	if r := h.hosted(o.Name); r != nil {
-		if err := sameRun(o, r.plan.Config); err != nil {
+		if err := sameRun(o, r.Plan.Config); err != nil {
 			return ops.Submitted{}, err
 		}
 		if !r.stopping.Load() {
@@ -42,12 +42,8 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return h.create(o)
 	}
-	if err != nil {
-		return ops.Submitted{}, err
-	}
-	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
 	if err == nil {
-		err = sameRun(o, c)
+		err = h.check(o)
 	}
 	switch {
 	case err != nil:
@@ -55,7 +51,8 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 	case info.State == store.Finished:
 		return ops.Submitted{Name: o.Name, State: ops.Finished}, nil
 	}
-	return ops.Submitted{Name: o.Name, State: ops.Resumed}, h.resume(o.Name)
+	_, err = h.resume(o.Name, 0)
+	return ops.Submitted{Name: o.Name, State: ops.Resumed}, err
 }
 
 // Prepare completes the order of a run that this process itself asks for: it puts the data set into the store, chooses

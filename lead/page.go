@@ -153,7 +153,7 @@ func (s source) Resume(name string) error {
 	if info.State == store.Finished || info.Sweep != "" {
 		return fmt.Errorf("%w: %s", web.ErrNotRunning, name)
 	}
-	if _, err := h.resumeUntil(name, 0); err != nil {
+	if _, err := h.resume(name, 0); err != nil {
 		return err
 	}
 	h.log.Info("run continued on request", "run", name)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -61,7 +60,7 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 		return nil, ErrPartInterrupted
 	}
 	if r := h.hosted(o.Name); r != nil {
-		if r.until != until || r.run.Info().Sweep != o.Sweep {
+		if r.until != until || r.watch.Info().Sweep != o.Sweep {
 			return nil, fmt.Errorf("%w: %s is led already", errOtherConfig, o.Name)
 		}
 		return r, nil
@@ -70,17 +69,13 @@ func (h *Host) part(o Order, until uint64) (*hosted, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return h.createUntil(o, until)
 	}
-	if err != nil {
-		return nil, err
-	}
-	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, o.Name)
 	if err == nil {
-		err = sameRun(o, c)
+		err = h.check(o)
 	}
 	if err != nil || info.State == store.Finished {
 		return nil, err
 	}
-	return h.resumeUntil(o.Name, until)
+	return h.resume(o.Name, until)
 }
 
 // Workers is the number of workers that the host knows.

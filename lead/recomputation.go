@@ -17,8 +17,7 @@ import (
 // Options configure a recomputation. Show is called after each step, from the goroutine that leads the
 // recomputation; it must not be nil.
 type Options struct {
-	Workers int    // in this process
-	Version string // of the program, for people
+	Workers int // in this process
 	Show    func(Progress)
 	Log     hclog.Logger // of the recomputation itself
 }
@@ -94,8 +93,8 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 	}
 	defer transport.Close()
 	s := &Session{
-		Plan: p, Transport: transport, From: r.from, Workers: r.with.Workers, Slots: 1, Version: r.with.Version,
-		Log: r.with.Log, WorkerLog: r.with.Log,
+		Plan: p, Transport: transport, From: r.from, Workers: r.with.Workers, Slots: 1, Log: r.with.Log,
+		WorkerLog: r.with.Log,
 	}
 	if r.lead, err = s.Prepare(ctx, cfg, r); err != nil {
 		return nil, err

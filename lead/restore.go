@@ -1,13 +1,17 @@
 package lead
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"syscall"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/coordinator"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
@@ -35,13 +39,28 @@ func Restore(run *store.Run, command config.Command) (*checkpoint.Checkpoint, []
 	return from, skipped, nil
 }
 
-// Reopened is a run that this process holds and that is to continue. Whoever has it closes Run in the end, which
-// releases the folder.
-type Reopened struct {
+// Opened is a run that this process holds: a new one, or one that is to continue. Whoever has it closes Run in the
+// end, which releases the folder, unless Train does.
+type Opened struct {
 	Run     *store.Run
 	Plan    *job.Plan
-	From    *checkpoint.Checkpoint // nil: it ended before its first checkpoint
+	From    *checkpoint.Checkpoint // nil: it is new, or ended before its first checkpoint
 	Skipped []error                // newer checkpoints that cannot be used
+	begun   bool                   // run.json says that it is running
+}
+
+// Make plans a new run and makes its folder, see job.Plan.MakeRun. slots is that of Reopen. A configuration with faults
+// leaves nothing behind.
+func Make(c config.Config, runsDir string, o job.Origin, slots int) (*Opened, error) {
+	p, err := job.Prepare(c, nil, slots)
+	if err != nil {
+		return nil, err
+	}
+	run, err := p.MakeRun(runsDir, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Opened{Run: run, Plan: p, begun: true}, nil
 }
 
 // ErrFinished is returned for a run that has made its last step.
@@ -59,7 +78,7 @@ type Place struct {
 // the run continues. slots is how many shards a worker computes at the same time; the plan's memory follows from it.
 // Errors match store.ErrHeld if another process works on the run, and ErrFinished if it has made its last step.
 // After an error the run is not held.
-func Reopen(p Place, name string, slots int) (*Reopened, error) {
+func Reopen(p Place, name string, slots int) (*Opened, error) {
 	c, err := job.ReadConfig(p.Kinds, p.RunsDir, name)
 	if err != nil {
 		return nil, err
@@ -68,7 +87,7 @@ func Reopen(p Place, name string, slots int) (*Reopened, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reopened{Run: run}
+	r := &Opened{Run: run}
 	if err := r.prepare(p, c, slots); err != nil {
 		return nil, errors.Join(err, run.Close())
 	}
@@ -77,7 +96,7 @@ func Reopen(p Place, name string, slots int) (*Reopened, error) {
 
 // prepare reads checkpoint and data of a run that is held, and plans it. The data of a run that a host led come from
 // the store of hosts, as its files may be on the machine that submitted it; those of other runs from their files.
-func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
+func (r *Opened) prepare(p Place, c config.Config, slots int) error {
 	info := r.Run.Info()
 	if info.State == store.Finished {
 		return fmt.Errorf("run %s %w at step %d", r.Run.Name(), ErrFinished, info.Step)
@@ -102,28 +121,62 @@ func (r *Reopened) prepare(p Place, c config.Config, slots int) error {
 	return err
 }
 
-// Begin records that the run continues. Metrics after the checkpoint are dropped.
-func (r *Reopened) Begin() error {
-	step := uint64(0)
-	if r.From != nil {
-		step = r.From.Step
+// Begin records that a reopened run continues. Metrics after the checkpoint are dropped. A run that has begun stays as
+// it is.
+func (r *Opened) Begin() error {
+	if r.begun {
+		return nil
 	}
-	return r.Run.Begin(step)
+	r.begun = true
+	return r.Run.Begin(stepOf(r.From))
 }
 
-// End records how a run ended. A nil error means that it made its last step. A run whose configuration or data do not
-// fit its checkpoint has computed nothing: it can go on when they are put back. Otherwise the state is Failed.
+// Train leads the run to its last step with workers of this process alone, records how it ended and releases its
+// folder, whatever happens. A run that was reopened begins. workers, show and most errors are those of a Session.
+func (r *Opened) Train(ctx context.Context, workers, slots int, log hclog.Logger, show func(terminal.Progress)) error {
+	for _, s := range r.Skipped {
+		log.Warn("checkpoint skipped", "run", r.Run.Name(), "reason", s)
+	}
+	if err := r.Begin(); err != nil {
+		return errors.Join(err, r.Run.Close())
+	}
+	transport, err := Embed(Direct, log)
+	if err != nil {
+		return errors.Join(err, r.Run.Close())
+	}
+	s := &Session{
+		Plan: r.Plan, Transport: transport, From: r.From, Workers: workers, Slots: slots, Log: log, WorkerLog: log,
+	}
+	err = s.Train(ctx, r.Run, show)
+	return errors.Join(err, End(r.Run, err), r.Run.Close())
+}
+
+// Reasons why a run is interrupted. One that was stopped on request is not continued when a host starts; one that
+// ended with the host is.
+var (
+	errUser     = errors.New("stopped by the user")
+	errStop     = errors.New("stopped on request")
+	errShutdown = errors.New("the coordinator was stopped")
+)
+
+// End records how a run that no host leads ended. A nil error means that it made its last step.
 func End(run *store.Run, err error) error {
+	info := run.Info()
+	return run.End(ending(&info, err, errUser))
+}
+
+// ending is the state of a run after the end of its coordinator, and the reason: why is that of an interruption. A run
+// whose configuration or data do not fit its checkpoint has computed nothing: it can go on when they are put back.
+func ending(i *store.Info, err, why error) (store.State, string) {
 	switch {
 	case err == nil:
-		info := run.Info()
-		return run.End(store.Finished, info.Early())
+		return store.Finished, i.Early()
 	case errors.Is(err, coordinator.ErrInterrupted):
-		return run.End(store.Interrupted, "stopped by the user")
+		return store.Interrupted, why.Error()
 	case errors.Is(err, coordinator.ErrMismatch):
-		return run.End(store.Interrupted, err.Error())
+		return store.Interrupted, err.Error()
 	}
-	return run.End(store.Failed, err.Error())
+	return store.Failed, err.Error()
 }
 
 // DiskHint adds to an error of a full disk what is left of the run; run is nil if its folder was not made. It returns

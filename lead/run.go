@@ -19,22 +19,19 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/store"
-	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
-// hosted is a run that a host leads. The process holds its folder from create or resume on. The fields above ctx are
-// set before conduct begins and not changed later, but for err.
+// hosted is an opened run that a host leads. The process holds its folder from create or resume on. The fields above
+// ctx are set before conduct begins and not changed later, but for err.
 //
 // It ends when the coordinator has made its last step or failed, or when stop is called, with errStop on request and
 // errShutdown for the end of ctx of a part; the end of the host ends it, too. A coordinator that is stopped writes a
 // checkpoint first.
 type hosted struct {
+	*Opened
 	name  string
-	run   *store.Run
-	plan  *job.Plan
-	from  *checkpoint.Checkpoint // nil: from the first step
-	until uint64                 // the update at which it pauses; 0: none
-	err   error                  // how it ended; set before done is closed
+	until uint64 // the update at which it pauses; 0: none
+	err   error  // how it ended; set before done is closed
 	bus   *cluster.Bus
 	lead  *coordinator.Coordinator
 	watch *hostWatch
@@ -73,21 +70,16 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	if err != nil {
 		return nil, DiskHint(err, nil, h.cfg.Command)
 	}
-	r := &hosted{name: run.Name(), run: run, plan: p, until: until}
+	r := &hosted{Opened: &Opened{Run: run, Plan: p, begun: true}, name: run.Name(), until: until}
 	if err := h.begin(r); err != nil {
 		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), run.End(store.Failed, err.Error()), run.Close())
 	}
 	return r, nil
 }
 
-// resume continues a run from its newest valid checkpoint. The lock opening is held.
-func (h *Host) resume(name string) error {
-	_, err := h.resumeUntil(name, 0)
-	return err
-}
-
-// resumeUntil continues a run that pauses at an update; 0: it does not pause.
-func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
+// resume continues a run from its newest valid checkpoint, until it pauses at an update; 0: it does not pause. The lock
+// opening is held.
+func (h *Host) resume(name string, until uint64) (*hosted, error) {
 	c, err := job.ReadConfig(h.cfg.Kinds, h.cfg.RunsDir, name)
 	if err != nil {
 		return nil, err
@@ -96,13 +88,12 @@ func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r *hosted
+	r := &hosted{Opened: &Opened{Run: run}, name: name, until: until}
 	state := store.Failed
-	from, skipped, err := Restore(run, h.cfg.Command)
-	if err == nil {
+	if r.From, r.Skipped, err = Restore(run, h.cfg.Command); err == nil {
 		// An error after this point does not damage the checkpoint: the run can continue when its cause is removed.
 		state = store.Interrupted
-		r, err = h.reopen(run, c, from, skipped, until)
+		err = h.reopen(r, c)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("continue run %s: %w", name, err), run.End(state, err.Error()), run.Close())
@@ -110,38 +101,30 @@ func (h *Host) resumeUntil(name string, until uint64) (*hosted, error) {
 	return r, nil
 }
 
-// reopen reads what the plan of a held run needs, records that the run continues after from, nil for the initial
-// parameters, and begins to lead it. skipped are the reasons why newer checkpoints cannot be used.
-func (h *Host) reopen(run *store.Run, c config.Config, from *checkpoint.Checkpoint, skipped []error,
-	until uint64,
-) (*hosted, error) {
-	for _, s := range skipped {
-		h.log.Warn("checkpoint skipped", "run", run.Name(), "reason", s)
+// reopen reads what the plan of a held run needs, records that the run continues after its checkpoint, and begins to
+// lead it.
+func (h *Host) reopen(r *hosted, c config.Config) error {
+	for _, s := range r.Skipped {
+		h.log.Warn("checkpoint skipped", "run", r.name, "reason", s)
 	}
-	step := uint64(0)
-	if from != nil {
-		step = from.Step
-	}
-	scale, err := job.StoredScale(c, run.Folder())
+	scale, err := job.StoredScale(c, r.Run.Folder())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	data, err := job.StoredData(h.store, c, scale)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p, err := h.planned(c, data)
-	if err != nil {
-		return nil, err
+	if r.Plan, err = h.planned(c, data); err != nil {
+		return err
 	}
-	if err := run.Begin(step); err != nil {
-		return nil, err
+	if err := r.Begin(); err != nil {
+		return err
 	}
-	if err := run.Update(func(i *store.Info) { i.Host, i.Stopped = true, false }); err != nil {
-		return nil, err
+	if err := r.Run.Update(func(i *store.Info) { i.Host, i.Stopped = true, false }); err != nil {
+		return err
 	}
-	r := &hosted{name: run.Name(), run: run, plan: p, from: from, until: until}
-	return r, h.begin(r)
+	return h.begin(r)
 }
 
 // planned is job.NewPlan for a configuration from another process. If the model panics, only this run ends, not the
@@ -164,11 +147,11 @@ func (h *Host) planned(c config.Config, data *job.Data) (p *job.Plan, err error)
 func (h *Host) begin(r *hosted) error {
 	log := h.log.With("run", r.name)
 	disk := h.cfg.Faults.Disk(disk.System())
-	r.run.Use(disk)
+	r.Run.Use(disk)
 	r.ctx, r.stop = context.WithCancelCause(h.life)
 	r.done = make(chan struct{})
 	r.watch = &hostWatch{Watch: NewWatch(WatchConfig{
-		Plan: r.plan, Run: r.run, From: r.from, Show: NewProgressLog(log).Show, Events: h.cfg.Events && r.until == 0,
+		Plan: r.Plan, Run: r.Run, From: r.From, Show: NewProgressLog(log).Show, Events: h.cfg.Events && r.until == 0,
 		Advise: true, Log: log,
 	})}
 	bus, err := h.cfg.Connect("run " + r.name)
@@ -176,14 +159,14 @@ func (h *Host) begin(r *hosted) error {
 		return err
 	}
 	r.bus = bus
-	cfg := r.plan.Lead(r.run.Name(), r.run.Folder())
+	cfg := r.Plan.Lead(r.name, r.Run.Folder())
 	cfg.Disk, cfg.Gate, cfg.Memory = disk, h.bans.Gate, h.cfg.Memory
 	cfg.Ending = func() { h.pool.Close(r.name) } // its workers seek another run, while its last files are written
 	if r.until > 0 {
 		cfg.Steps = min(cfg.Steps, r.until) // the schedules follow train.steps of the configuration, which stays
 	}
 	r.lead, err = NewCoordinator(r.ctx, Leadership{
-		Plan: r.plan, Config: cfg, From: r.from, Bus: h.cfg.Faults.Bus(h.direct(bus)), Observer: r.watch, Log: log,
+		Plan: r.Plan, Config: cfg, From: r.From, Bus: h.cfg.Faults.Bus(h.direct(bus)), Observer: r.watch, Log: log,
 	})
 	if err != nil {
 		bus.Close()
@@ -194,7 +177,7 @@ func (h *Host) begin(r *hosted) error {
 	known := h.led[r.name] // then it has told its workers to leave
 	h.runs[r.name], h.led[r.name] = r, true
 	h.mu.Unlock()
-	h.pool.Open(Run{Name: r.name, Limit: job.RoundShards(r.plan.Config)}, r.from != nil && !known)
+	h.pool.Open(Run{Name: r.name, Limit: job.RoundShards(r.Plan.Config)}, r.From != nil && !known)
 	h.all.Go(func() { h.conduct(r) })
 	return nil
 }
@@ -209,59 +192,50 @@ func (h *Host) conduct(r *hosted) {
 	// Files that the disk did not take are tried again, until the run is to end.
 	err = errors.Join(err, r.watch.Finish(r.ctx))
 	r.bus.Close()
-	onRequest := errors.Is(context.Cause(r.ctx), errStop)
-	state, reason := ending(err, onRequest)
-	// The coordinator has made all steps that it was given, which are those of a part.
-	if state == store.Finished && r.until > 0 && r.until < r.plan.Config.Train.Steps {
-		state, reason = store.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
-	}
-	stats := r.lead.Stats()
-	recorded := r.watch.Ended(func(i *store.Info) {
-		i.State, i.ExitReason, i.Stopped = state, reason, state == store.Interrupted && onRequest
-		if state == store.Finished {
-			i.ExitReason = i.Early()
-		}
-		// of this coordinator
-		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful)
-	})
-	info := r.watch.Info()
 	log := h.log.With("run", r.name)
-	if r.err = err; onRequest {
-		r.err = errors.Join(errStop, err)
-	}
-	if recorded = errors.Join(recorded, r.run.Close()); recorded != nil {
+	if recorded := r.end(err); recorded != nil {
 		log.Error("the end of the run could not be recorded", "error", recorded)
 	}
-	switch state {
+	info := r.watch.Info()
+	switch info.State {
 	case store.Finished:
 		log.Info("run finished", "steps", info.Step, "params_sha256", info.ParametersSHA256, "time",
 			terminal.Short(time.Since(began)))
 	case store.Interrupted:
-		log.Info("run interrupted", "reason", reason, "checkpoint", info.Checkpoint)
+		log.Info("run interrupted", "reason", info.ExitReason, "checkpoint", info.Checkpoint)
 	default:
-		log.Error("run failed", "step", info.Step, "reason", reason, "hint",
-			config.HintOf(DiskHint(err, r.run, h.cfg.Command)))
+		log.Error("run failed", "step", info.Step, "reason", info.ExitReason, "hint",
+			config.HintOf(DiskHint(err, r.Run, h.cfg.Command)))
 	}
 	h.mu.Lock()
 	delete(h.runs, r.name)
-	if state == store.Interrupted && !onRequest && info.Sweep == "" {
+	if info.State == store.Interrupted && !info.Stopped && info.Sweep == "" {
 		h.interrupted = append(h.interrupted, r.name)
 	}
 	h.mu.Unlock()
 	close(r.done)
 }
 
-// ending returns the state of a run after the end of its coordinator, and the reason.
-func ending(err error, onRequest bool) (state store.State, reason string) {
-	switch {
-	case err == nil:
-		return store.Finished, ""
-	case !errors.Is(err, coordinator.ErrInterrupted):
-		return store.Failed, err.Error()
-	case onRequest:
-		return store.Interrupted, errStop.Error()
+// end records how the run ended, by the error of its coordinator, and releases its folder. Only who stops the run
+// makes the coordinator return ErrInterrupted, so that the context has the reason.
+func (r *hosted) end(err error) error {
+	why := context.Cause(r.ctx)
+	onRequest := errors.Is(why, errStop)
+	if r.err = err; onRequest {
+		r.err = errors.Join(errStop, err)
 	}
-	return store.Interrupted, errShutdown.Error()
+	stats := r.lead.Stats()
+	recorded := r.watch.Ended(func(i *store.Info) {
+		i.State, i.ExitReason = ending(i, err, why)
+		// The coordinator has made all steps that it was given, which are those of a part.
+		if i.State == store.Finished && r.until > 0 && r.until < r.Plan.Config.Train.Steps {
+			i.State, i.ExitReason = store.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
+		}
+		i.Stopped = onRequest && i.State == store.Interrupted
+		// of this coordinator
+		i.Metrics["shards_issued"], i.Metrics["shards_useful"] = float64(stats.Issued), float64(stats.Useful)
+	})
+	return errors.Join(recorded, r.Run.Close())
 }
 
 // hostWatch is the watch of one run among others. It has no screen; it keeps what the page shows. Its lock is never

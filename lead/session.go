@@ -30,7 +30,6 @@ type Session struct {
 	Workers   int                    // in this process
 	Slots     int                    // shards that each computes at the same time
 	RunsDir   string                 // folder with the list of banned keys
-	Version   string                 // of the program, for people
 	Events    bool                   // whether to write event files of TensorBoard
 	Memory    shm.Host               // shared with workers of other processes of this host; nil: none
 	Log       hclog.Logger
@@ -41,6 +40,7 @@ type Session struct {
 	run  string
 	bus  wire.Bus         // of the coordinator
 	bans *cluster.BanList // nil: nobody outside can connect
+	gate *wire.Gate       // of the bans
 	pool *Dispatcher      // nil: nobody outside can join
 	lead *coordinator.Coordinator
 }
@@ -90,7 +90,8 @@ func (s *Session) Prepare(ctx context.Context, cfg coordinator.Config,
 		if s.bans, err = cluster.NewBanList(s.RunsDir, s.bus, s.Log.Named("keys")); err != nil {
 			return nil, err
 		}
-		cfg.Gate = s.bans.Gate
+		s.gate = s.bans.Gate
+		cfg.Gate = s.gate
 	}
 	if s.Transport.Open() {
 		cfg.Memory = s.Memory
@@ -116,12 +117,12 @@ func (s *Session) Lead(ctx context.Context) error {
 		defer s.dispatch(ctx)()
 	}
 	// Workers end after the coordinator, and the dispatcher after them: until then it answers those from outside.
-	workers, err := s.hire(stop)
+	dismiss, err := s.hire(stop)
 	if err != nil {
 		return err
 	}
 	err = s.lead.Run(ctx)
-	workers.dismiss()
+	dismiss()
 	if cause := context.Cause(ctx); errors.Is(cause, ErrNoWorkers) && errors.Is(err, coordinator.ErrInterrupted) {
 		return cause
 	}
@@ -132,7 +133,7 @@ func (s *Session) Lead(ctx context.Context) error {
 // Errors of the dispatcher are logged: the run goes on with the workers that it has.
 func (s *Session) dispatch(ctx context.Context) (end func()) {
 	s.pool = NewDispatcher(PoolConfig{
-		Numerics: job.Numerics(), Log: s.Log.Named("pool"), Gate: s.gate(),
+		Numerics: job.Numerics(), Log: s.Log.Named("pool"), Gate: s.gate,
 		View: func() PoolView { return View(s.run, s.lead.Stats()) },
 	}, s.bus)
 	s.pool.Open(Run{Name: s.run, Limit: job.RoundShards(s.Plan.Config)}, s.From != nil)
@@ -150,14 +151,6 @@ func (s *Session) dispatch(ctx context.Context) (end func()) {
 		cancel()
 		running.Wait()
 	}
-}
-
-// gate is the gate before the messages of workers; nil where nobody outside can connect.
-func (s *Session) gate() *wire.Gate {
-	if s.bans == nil {
-		return nil
-	}
-	return s.bans.Gate
 }
 
 // View is what a run knows of its workers, in the form that a dispatcher reads. A member has proven itself if the

@@ -30,7 +30,7 @@ func newSession(t *testing.T, carrier Carrier, workers int, preset string, argum
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Session{Plan: p, Transport: transport, Workers: workers, Slots: 1, Version: "test", Log: log, WorkerLog: log}
+	return &Session{Plan: p, Transport: transport, Workers: workers, Slots: 1, Log: log, WorkerLog: log}
 }
 
 // TestTrain_SameBits: a run has the same parameters for any workers and any carrier, and show is called for its last

@@ -18,12 +18,11 @@ func published(t *testing.T, size Size) *Results {
 	p := whole(t, size)
 	r := &Results{Plan: p, runsDir: t.TempDir()}
 	for _, trial := range p.Trials {
-		byProtocol := map[string]eval.Numbers{}
+		byProtocol := map[string]Findings{}
 		for _, name := range trial.Protocols {
-			byProtocol[name] = eval.Numbers{}
+			byProtocol[name] = Findings{eval.Numbers{}, Curves{}}
 		}
-		r.numbers, r.curves = append(r.numbers, byProtocol), append(r.curves, map[string]Curves{})
-		r.kept = append(r.kept, nil)
+		r.found, r.kept = append(r.found, byProtocol), append(r.kept, nil)
 	}
 	for _, part := range []Part{Table1, FHN, Ball, DT} {
 		for _, env := range []string{"maze", "reacher", "fhn", "ball"} {
@@ -39,10 +38,15 @@ func published(t *testing.T, size Size) *Results {
 
 func fill(r *Results, g *Group, seed int) {
 	set := func(protocol, metric string, v float64) {
-		r.numbers[g.trials[seed]][protocol][metric] = v * (1 + 0.0004*float64(seed))
+		r.found[g.trials[seed]][protocol].Numbers[metric] = v * (1 + 0.0004*float64(seed))
 	}
-	r.curves[g.trials[seed]]["table1"] = Curves{"ratio_to_static": upTo(eval.Table1Horizon)}
-	r.curves[g.trials[seed]]["fhn"] = Curves{"model_unknown": upTo(30)}
+	curve := func(protocol, column string, rows int) {
+		if f, measured := r.found[g.trials[seed]][protocol]; measured {
+			f.Curves[column] = upTo(rows)
+		}
+	}
+	curve("table1", "ratio_to_static", eval.Table1Horizon)
+	curve("fhn", "model_unknown", 30)
 	switch g.Part {
 	case Table1:
 		for i, k := range eval.Table1Horizons() {
@@ -111,8 +115,9 @@ func TestClaims_HoldForThePaper(t *testing.T) {
 // TestClaims_FailForTheOpposite: results in the opposite order contradict every claim.
 func TestClaims_FailForTheOpposite(t *testing.T) {
 	r := published(t, Quick)
-	for i := range r.numbers {
-		for _, n := range r.numbers[i] {
+	for i := range r.found {
+		for _, f := range r.found[i] {
+			n := f.Numbers
 			for name, v := range n {
 				if strings.HasPrefix(name, "ratio") || strings.HasPrefix(name, "error") {
 					n[name] = 1 / v
@@ -189,8 +194,8 @@ func TestWrite(t *testing.T) {
 // TestWrite_OfNothing: where no run is measured, claims are not measured and no figure shows the paper's points alone.
 func TestWrite_OfNothing(t *testing.T) {
 	r := published(t, Quick)
-	for i := range r.numbers {
-		r.numbers[i], r.curves[i] = map[string]eval.Numbers{}, map[string]Curves{}
+	for i := range r.found {
+		r.found[i] = map[string]Findings{}
 	}
 	dir := t.TempDir()
 	if err := r.Write(dir, nil); err != nil {

@@ -131,7 +131,7 @@ func (r *Results) bySeed(g *Group, protocol, metric string, members []int) [][]f
 	for _, i := range g.trials {
 		var list []float64
 		for _, m := range members {
-			if v, ok := r.numbers[i][protocol][eval.Name(metric, m)]; ok {
+			if v, ok := r.found[i][protocol].Numbers[eval.Name(metric, m)]; ok {
 				list = append(list, v)
 			}
 		}
@@ -171,7 +171,7 @@ func (r *Results) overDurations() figure.Comparison {
 				line.X = append(line.X, g.X)
 				// A missing value stays as NaN, so that all seeds have a value at each duration.
 				for seed, i := range g.trials {
-					line.Seeds[seed] = append(line.Seeds[seed], r.numbers[i]["dt"].Get(panel.metric))
+					line.Seeds[seed] = append(line.Seeds[seed], r.found[i]["dt"].Numbers.Get(panel.metric))
 				}
 			}
 			if panel.metric == "error" {

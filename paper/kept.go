@@ -40,6 +40,14 @@ type Findings struct {
 	Curves  Curves       `json:"curves"`
 }
 
+// readFindings reads what a protocol found for the run of a folder; empty if it was not measured.
+func readFindings(folder, protocol string) (f Findings, err error) {
+	if f.Numbers, err = ReadNumbers(folder, protocol); err == nil {
+		f.Curves, err = ReadCurves(folder, protocol)
+	}
+	return f, err
+}
+
 // whole reports whether there are numbers of every protocol of a trial. A nil Kept has none.
 func (k *Kept) whole(t Trial) bool {
 	return k != nil &&
@@ -109,7 +117,7 @@ func (s *Study) keep(t Trial) error {
 	}
 	// All keys are kept: ReadKept compares the whole configuration.
 	k := &Kept{
-		Run: t.Name, Config: string(t.Config.YAML()), Version: s.Version, Updates: info.Step,
+		Run: t.Name, Config: string(t.Config.YAML()), Version: job.Version(), Updates: info.Step,
 		Parameters: info.ParametersSHA256,
 		Episodes:   s.Episodes, Protocols: map[string]Findings{},
 	}
@@ -123,15 +131,9 @@ func (s *Study) keep(t Trial) error {
 		k.Protocols = before.Protocols
 	}
 	for _, name := range t.Protocols {
-		var f Findings
-		folder := filepath.Join(s.RunsDir, t.Name)
-		if f.Numbers, err = ReadNumbers(folder, name); err != nil {
+		if k.Protocols[name], err = readFindings(filepath.Join(s.RunsDir, t.Name), name); err != nil {
 			return err
 		}
-		if f.Curves, err = ReadCurves(folder, name); err != nil {
-			return err
-		}
-		k.Protocols[name] = f
 	}
 	data, err := json.Marshal(k)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -15,9 +14,8 @@ import (
 type Results struct {
 	Plan    *Plan
 	runsDir string
-	numbers []map[string]eval.Numbers // [trial][protocol]
-	curves  []map[string]Curves
-	kept    []*Kept // [trial]; nil: the run is there, or there is nothing
+	found   []map[string]Findings // [trial][protocol]
+	kept    []*Kept               // [trial]; nil: the run is there, or there is nothing
 }
 
 // Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was
@@ -33,33 +31,28 @@ func Read(p *Plan, s *Study) (*Results, error) {
 				return nil, err
 			}
 		}
-		numbers, curves, err := r.found(t, kept)
+		found, err := r.findings(t, kept)
 		if err != nil {
 			return nil, err
 		}
-		r.numbers, r.curves, r.kept = append(r.numbers, numbers), append(r.curves, curves), append(r.kept, kept)
+		r.found, r.kept = append(r.found, found), append(r.kept, kept)
 	}
 	return r, nil
 }
 
-// found are the numbers and curves of a trial by protocol: those that were kept, if they are given, else those in
-// the folder of the run. A protocol that did not measure it has nil.
-func (r *Results) found(t Trial, kept *Kept) (map[string]eval.Numbers, map[string]Curves, error) {
-	numbers, curves := map[string]eval.Numbers{}, map[string]Curves{}
+// findings are those of the protocols of a trial: those that were kept, if they are given, else those in the folder
+// of the run.
+func (r *Results) findings(t Trial, kept *Kept) (map[string]Findings, error) {
+	all := map[string]Findings{}
 	for _, name := range t.Protocols {
-		if kept != nil {
-			numbers[name], curves[name] = kept.Protocols[name].Numbers, kept.Protocols[name].Curves
-			continue
-		}
 		var err error
-		if numbers[name], err = ReadNumbers(r.folder(t), name); err != nil {
-			return nil, nil, err
-		}
-		if curves[name], err = ReadCurves(r.folder(t), name); err != nil {
-			return nil, nil, err
+		if kept != nil {
+			all[name] = kept.Protocols[name]
+		} else if all[name], err = readFindings(r.folder(t), name); err != nil {
+			return nil, err
 		}
 	}
-	return numbers, curves, nil
+	return all, nil
 }
 
 // countKept is the number of runs whose numbers were kept.
@@ -82,7 +75,7 @@ func (r *Results) measured() int {
 	for i, t := range r.Plan.Trials {
 		whole := true
 		for _, name := range t.Protocols {
-			whole = whole && r.numbers[i][name] != nil
+			whole = whole && r.found[i][name].Numbers != nil
 		}
 		if whole {
 			n++
@@ -120,7 +113,7 @@ func (r *Results) values(g *Group, protocol, metric string) []float64 {
 	}
 	var list []float64
 	for _, i := range g.trials {
-		if v := r.numbers[i][protocol].Get(metric); !math.IsNaN(v) {
+		if v := r.found[i][protocol].Numbers.Get(metric); !math.IsNaN(v) {
 			list = append(list, v)
 		}
 	}
@@ -134,7 +127,8 @@ func (r *Results) pairs(a, b *Group, protocol, metric string) (x, y []float64) {
 		return nil, nil
 	}
 	for i := range min(len(a.trials), len(b.trials)) {
-		v, w := r.numbers[a.trials[i]][protocol].Get(metric), r.numbers[b.trials[i]][protocol].Get(metric)
+		v := r.found[a.trials[i]][protocol].Numbers.Get(metric)
+		w := r.found[b.trials[i]][protocol].Numbers.Get(metric)
 		if !math.IsNaN(v) && !math.IsNaN(w) {
 			x, y = append(x, v), append(y, w)
 		}
@@ -146,7 +140,7 @@ func (r *Results) pairs(a, b *Group, protocol, metric string) (x, y []float64) {
 func (r *Results) column(g *Group, protocol, name string) [][]float64 {
 	var list [][]float64
 	for _, i := range g.trials {
-		if c := r.curves[i][protocol][name]; c != nil {
+		if c := r.found[i][protocol].Curves[name]; c != nil {
 			list = append(list, c)
 		}
 	}

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -32,7 +36,6 @@ type Study struct {
 	Parallel int // runs at a time, with one worker each
 	Threads  int // of one measurement
 	Episodes int // of each test; 0: as many as the protocol is made for
-	Version  string
 	Log      hclog.Logger
 	Command  config.Command
 	Show     func(Progress) // after each change, one call at a time
@@ -102,15 +105,7 @@ func (s *Study) Run(ctx context.Context, costs []float64) error {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case costs[a] > costs[b]:
-			return -1
-		case costs[a] < costs[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(costs[b], costs[a]) })
 	b := newBoard(s)
 	// The channel holds all trials and is closed: nobody waits where a worker stops early.
 	waiting := make(chan int, len(order))
@@ -126,7 +121,9 @@ func (s *Study) Run(ctx context.Context, costs []float64) error {
 				if ctx.Err() != nil {
 					return
 				}
-				failed[i] = s.one(ctx, i, b)
+				if err := s.one(ctx, i, b); err != nil {
+					failed[i] = fmt.Errorf("run %s: %w", s.Trials[i].Name, err)
+				}
 			}
 		})
 	}
@@ -134,12 +131,7 @@ func (s *Study) Run(ctx context.Context, costs []float64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var all []error
-	for i, err := range failed {
-		if err != nil {
-			all = append(all, fmt.Errorf("run %s: %w", s.Trials[i].Name, err))
-		}
-	}
+	all := slices.DeleteFunc(failed, func(err error) bool { return err == nil })
 	if len(all) > 0 {
 		return fmt.Errorf("%d of %d runs %w: %w", len(all), len(s.Trials), ErrFailed, errors.Join(all...))
 	}
@@ -159,9 +151,9 @@ func (s *Study) one(ctx context.Context, i int, b *board) error {
 		if kept, err := s.ReadKept(t); err != nil || kept.whole(t) {
 			return err
 		}
-	}
-	if err := s.train(ctx, i, b); err != nil {
-		return err
+		if err := s.train(ctx, i, info, b); err != nil {
+			return err
+		}
 	}
 	for _, p := range t.Protocols {
 		if ctx.Err() != nil {
@@ -180,4 +172,26 @@ func (s *Study) one(ctx context.Context, i int, b *board) error {
 		}
 	}
 	return s.keep(t)
+}
+
+// train begins the run of a trial, or continues what there is of it, to its last step. When ctx ends it writes a
+// checkpoint and returns nil: Run returns the reason.
+func (s *Study) train(ctx context.Context, i int, before store.Info, b *board) error {
+	t := s.Trials[i]
+	var r *lead.Opened
+	var err error
+	if before.Name == "" {
+		r, err = lead.Make(t.Config, s.RunsDir, job.Origin{Name: t.Name, Overrides: t.Overrides}, 1)
+	} else {
+		r, err = lead.Reopen(lead.Place{Kinds: s.Kinds, RunsDir: s.RunsDir, Command: s.Command}, t.Name, 1)
+	}
+	if err != nil {
+		return err
+	}
+	b.training(i, terminal.Progress{Step: before.Checkpoint})
+	err = r.Train(ctx, 1, 1, s.Log, func(p terminal.Progress) { b.training(i, p) })
+	if errors.Is(err, coordinator.ErrInterrupted) {
+		return nil
+	}
+	return err
 }

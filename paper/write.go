@@ -243,7 +243,7 @@ func (r *Results) writeCells(w *csv.Writer, t table, g *Group, c column) {
 	}
 	for i, trial := range g.trials {
 		text := ""
-		if v := r.numbers[trial][c.protocol].Get(c.metric); !math.IsNaN(v) {
+		if v := r.found[trial][c.protocol].Numbers.Get(c.metric); !math.IsNaN(v) {
 			text = strconv.FormatFloat(v, 'g', -1, 64)
 		}
 		w.Write([]string{t.name, g.Label, c.metric, strconv.Itoa(i + 1), text, published})

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -79,11 +79,7 @@ func (f *Fit) runOf(t *sweep.Trial, replicate int) string {
 
 // openRun opens a run of the sweep with the parameters that were best in validation.
 func (f *Fit) openRun(name string) (*trained.Run, error) {
-	c, err := job.ReadConfig(f.kinds, f.Folder.Runs(), name)
-	if err != nil {
-		return nil, err
-	}
-	return trained.Of(c, filepath.Join(f.Folder.Runs(), name), trained.Best)
+	return trained.Open(filepath.Join(f.Folder.Runs(), name), config.Of(f.kinds))
 }
 
 // best is the candidate of the least score among those that keep, and that have one; the first of equal ones. ok

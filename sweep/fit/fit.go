@@ -88,9 +88,6 @@ func (f *Fit) Try(ctx context.Context, p Place) error {
 	if err := f.record.keep(f.Folder); err != nil {
 		return err
 	}
-	if err := f.sweep.Begin(); err != nil {
-		return err
-	}
 	transport, err := lead.Embed(lead.Direct, p.Log)
 	if err != nil {
 		return err

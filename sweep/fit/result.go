@@ -14,7 +14,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
 )
@@ -141,16 +140,8 @@ func (f *Fit) keep(c *chosen, runsDir string, threads int) error {
 	if err != nil {
 		return fmt.Errorf("keep the run: %w", err)
 	}
-	return f.measure(filepath.Join(runsDir, f.Folder.Name), threads)
-}
-
-// measure writes the test of a run into its folder, for whoever looks at it later.
-func (f *Fit) measure(folder string, threads int) error {
-	c, err := job.ReadConfig(f.kinds, filepath.Dir(folder), filepath.Base(folder))
-	if err != nil {
-		return err
-	}
-	run, err := trained.Of(c, folder, trained.Best)
+	// The test of the run is in its folder, too, for whoever looks at it later.
+	run, err := trained.Open(filepath.Join(runsDir, f.Folder.Name), config.Of(f.kinds))
 	if err != nil {
 		return err
 	}

@@ -16,9 +16,13 @@ type Host struct {
 	err  error // of the sweep
 }
 
-// Host makes the host of the sweep. Of c it takes what the sweep and the transport do not say; memory that workers of
-// other processes share needs an open transport. extend is the number of trials to extend the sweep to; 0: none.
+// Host makes the folder and the host of the sweep. Of c it takes what the sweep and the transport do not say; memory
+// that workers of other processes share needs an open transport. extend is the number of trials to extend the sweep
+// to; 0: none.
 func (j *Job) Host(c lead.Config, t *lead.Transport, l Leader, extend int) (*Host, error) {
+	if err := j.Begin(); err != nil {
+		return nil, err
+	}
 	h := &Host{}
 	if !t.Open() {
 		c.Memory = nil

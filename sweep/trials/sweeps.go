@@ -177,22 +177,15 @@ func (m *Sweeps) submit(f Folder, r ops.SweepRequest) (*Summary, error) {
 	if err := CheckName(f.Name); err != nil {
 		return nil, err
 	}
-	// Files are known by their names alone: the paths are those of another machine.
-	read := func(path string) ([]byte, error) {
-		text, ok := r.Files[filepath.Base(path)]
-		if !ok {
-			return nil, fmt.Errorf("%w: %s did not come with the sweep", fs.ErrNotExist, path)
-		}
-		return []byte(text), nil
-	}
+	from := source{Environment: r.Environment, Files: r.Files}
 	j, err := Prepare(Request{
 		Folder: f, Path: SpecFile, Text: []byte(r.Spec), Kinds: m.Kinds, Environment: r.Environment,
-		Read: read,
+		Read: from.read,
 	})
 	if err != nil {
 		return nil, err
 	}
-	j.source = source{Environment: r.Environment, Files: r.Files}
+	j.source = from
 	if err := m.lead(j, 0); err != nil {
 		return nil, err
 	}
@@ -319,6 +312,15 @@ type source struct {
 
 const sourceFile = "source.json"
 
+// read reads a file that was submitted. Files are known by their names alone: the paths are those of another machine.
+func (s source) read(path string) ([]byte, error) {
+	text, ok := s.Files[filepath.Base(path)]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s did not come with the sweep", fs.ErrNotExist, path)
+	}
+	return []byte(text), nil
+}
+
 // begin makes the folder, and forgets an order to stop.
 func (f Folder) begin() error {
 	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
@@ -355,13 +357,7 @@ func Again(r Request) (j *Job, err error) {
 		}
 	}()
 	if s.Files != nil {
-		r.Read = func(path string) ([]byte, error) {
-			text, ok := s.Files[filepath.Base(path)]
-			if !ok {
-				return nil, fs.ErrNotExist
-			}
-			return []byte(text), nil
-		}
+		r.Read = s.read
 	}
 	return Prepare(r)
 }

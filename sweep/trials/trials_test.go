@@ -170,27 +170,15 @@ func unpaused(t *testing.T, f Folder) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := job.Prepare(c, nil, 1)
+	r, err := lead.Make(c, t.TempDir(), job.Origin{Name: "again"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := lead.Embed(lead.Direct, hclog.NewNullLogger())
-	if err != nil {
+	if err := r.Train(t.Context(), 1, 1, hclog.NewNullLogger(), ignore); err != nil {
 		t.Fatal(err)
 	}
-	run, err := p.MakeRun(t.TempDir(), job.Origin{Name: "again"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &lead.Session{Plan: p, Transport: transport, Workers: 1, Slots: 1, Log: hclog.NewNullLogger(), WorkerLog: hclog.NewNullLogger()}
-	if err := s.Train(t.Context(), run, ignore); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := run.Info().ParametersSHA256, b.Runs[0].Results[1].Hash; got != want || got == "" {
+	if got, want := r.Run.Info().ParametersSHA256, b.Runs[0].Results[1].Hash; got != want || got == "" {
 		t.Errorf("trained in one go: %s, with a pause: %s", got, want)
-	}
-	if err := run.Close(); err != nil {
-		t.Error(err)
 	}
 }
 
