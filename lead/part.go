@@ -26,6 +26,9 @@ var (
 // outside.
 func (h *Host) Advance(ctx context.Context, o Order, until uint64) (store.Info, error) {
 	r, err := h.part(o, until)
+	if errors.Is(err, coordinator.ErrInterrupted) { // while its start was fitted
+		err = ErrPartInterrupted
+	}
 	// The run has finished before, or it could not be opened: what the disk says of it is the answer.
 	if err != nil || r == nil {
 		info, infoErr := store.Load(h.cfg.RunsDir, o.Name)

@@ -72,7 +72,9 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	}
 	r := &hosted{Opened: &Opened{Run: run, Plan: p, begun: true}, name: run.Name(), until: until}
 	if err := h.begin(r); err != nil {
-		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), run.End(store.Failed, err.Error()), run.Close())
+		info := run.Info()
+		recorded := run.End(ending(&info, err, context.Cause(r.ctx)))
+		return nil, errors.Join(DiskHint(err, run, h.cfg.Command), recorded, run.Close())
 	}
 	return r, nil
 }
