@@ -14,7 +14,9 @@ type fusionForecaster struct {
 }
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Fusion) NewForecaster() model.Forecaster { return &fusionForecaster{statespace.NewShell(m), m} }
+func (m *Fusion) NewForecaster() model.Forecaster {
+	return &fusionForecaster{statespace.NewShell(m), m}
+}
 
 // Systems are the base systems.
 func (m *Fusion) Systems() model.Systems { return m.transition.Systems(m.Nets.M, m.Nets.NZ, m.Nets.NU) }

@@ -75,8 +75,8 @@ func (s *Shell) Each(b model.Batch, rows int, do func(g Group)) {
 // Forecast filters the prefix and rolls out q.Samples latent paths under the given controls.
 func (s *Shell) Forecast(dst *model.Forecast, q model.Query) {
 	rows := max(q.Prefix.T, q.Horizon)
-	Answer(&s.prefixes, s.Tape, dst, q, s.Dims(), rows, func(g Group, noise *rng.Stream) {
-		Collect(dst, q, g, s.core.Continued(s.Tape, q, g, noise), noise)
+	Answer(&s.prefixes, s.Tape, dst, q, s.Dims(), rows, func(q model.Query, g Group, noise *rng.Stream) Paths {
+		return s.core.Continued(s.Tape, q, g, noise)
 	})
 }
 
