@@ -83,7 +83,9 @@ func (s Sketch) Outputs(b *model.Builder, z, mean, variance string) {
 
 // Predict follows the means of so many steps and decodes them. Every step is unrolled, as a graph has no loops: step
 // leads from a state, and the switch that led to it, under controls to the next.
-func (s Sketch) Predict(horizon int, step func(b *model.Builder, z, switched, u string) (next, led string)) model.Graph {
+func (s Sketch) Predict(horizon int,
+	step func(b *model.Builder, z, switched, u string) (next, led string),
+) model.Graph {
 	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
 		s.Params)
 	nx, nu, nz := s.NX, s.NU, s.NZ
