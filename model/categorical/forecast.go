@@ -21,7 +21,9 @@ var (
 )
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return &Forecaster{statespace.NewShell(m), m} }
+func (m *Model) NewForecaster() model.Forecaster {
+	return &Forecaster{statespace.NewShell(m, &m.Frame), m}
+}
 
 // Smooth averages paths of the posterior q of training.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { statespace.Smooth(dst, f, b) }

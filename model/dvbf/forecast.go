@@ -10,7 +10,7 @@ import (
 )
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return statespace.NewShell(m) }
+func (m *Model) NewForecaster() model.Forecaster { return statespace.NewShell(m, &m.Frame) }
 
 // Systems are the base systems; Q of a system is CᵢᵀCᵢ, that of its noise alone. (Mixed noise has the covariance of
 // mixed matrices, which is not the mixture of these.)

@@ -15,7 +15,7 @@ type fusionForecaster struct {
 
 // NewForecaster returns a forecaster over the model's parameters.
 func (m *Fusion) NewForecaster() model.Forecaster {
-	return &fusionForecaster{statespace.NewShell(m), m}
+	return &fusionForecaster{statespace.NewShell(m, &m.Frame), m}
 }
 
 // Systems are the base systems.

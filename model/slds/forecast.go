@@ -20,7 +20,9 @@ var (
 )
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return &Forecaster{statespace.NewShell(m), m} }
+func (m *Model) NewForecaster() model.Forecaster {
+	return &Forecaster{statespace.NewShell(m, &m.Frame), m}
+}
 
 // Smooth averages paths of the posterior q of training, whose switches are inferred from all later observations too, if
 // the measurement is the LSTM.

@@ -30,9 +30,6 @@ func (f *Frame) Complete(draws *rng.Stream) {
 // Params are the parameters of model and inference.
 func (f *Frame) Params() *autodiff.Params { return f.params }
 
-// frame lets a Shell find the Frame that a model holds.
-func (f *Frame) frame() *Frame { return f }
-
 // Inference is a pass of inference over a batch: its states, which a family draws step by step, and what they begin
 // with.
 type Inference struct {

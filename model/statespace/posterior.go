@@ -27,8 +27,8 @@ func (p Posterior) Start(t *autodiff.Tape, z, eps autodiff.Tensor) {
 }
 
 // Fuse draws block i+1 of z from q(z_t) of step i: the product of a transition to it, whose means and variances have a
-// block for each step, and of the measurement of x_t, or the transition alone where x_t is not seen. eps has the rows of
-// a block.
+// block for each step, and of the measurement of x_t, or the transition alone where x_t is not seen. eps has the rows
+// of a block.
 func (p *Posterior) Fuse(t *autodiff.Tape, i int, mean, variance autodiff.Tensor, m *Measurement,
 	eps autodiff.Tensor,
 ) {

@@ -6,12 +6,11 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Core is a model of latent states and mixing weights, as a Shell asks it; it holds a Frame. Each call gets a fresh
-// tape that does not record; a group of sequences is on it. Tensors of the answers live on the tape. A Core is only
-// read, so several Shells may ask it at a time.
+// Core is a model of latent states and mixing weights, as a Shell asks it. Each call gets a fresh tape that does
+// not record; a group of sequences is on it. Tensors of the answers live on the tape. A Core is only read, so
+// several Shells may ask it at a time.
 type Core interface {
 	model.Forecasting
-	frame() *Frame
 	// Filtered infers q(z_t) of a batch, and the weights of the base systems from the second time step on.
 	Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (Posterior, autodiff.Tensor)
 	// Continued infers the prefix of a query along every path of a group and rolls them out.
@@ -42,9 +41,8 @@ var (
 	_ model.Emitter    = (*Shell)(nil)
 )
 
-// NewShell returns a Shell over the model's parameters.
-func NewShell(core Core) *Shell {
-	f := core.frame()
+// NewShell returns a Shell over the parameters of a model with its Frame.
+func NewShell(core Core, f *Frame) *Shell {
 	return &Shell{
 		Tape: autodiff.NewInferenceTape(f.params), core: core, frame: f, prefixes: Prefixes{Bodies: f.Nets.Bodies},
 	}
