@@ -78,14 +78,8 @@ func foldsOf(d *files.Dataset) (folds, error) {
 
 // partOf is a part of an episode. It shares the memory of the episode.
 func partOf(e files.Episode, from, to, nx, nu int) model.Batch {
-	b := model.Batch{
-		T: to - from, B: 1, NX: nx, NU: nu,
-		Observations: e.Observations[from*nx : to*nx], Controls: e.Controls[from*nu : to*nu],
-	}
-	if e.Mask != nil {
-		b.Seen = e.Mask[from*nx : to*nx]
-	}
-	return b
+	b := model.Batch{T: e.T, B: 1, NX: nx, NU: nu, Observations: e.Observations, Controls: e.Controls, Seen: e.Mask}
+	return b.Steps(from, to)
 }
 
 // spread leaves out pieces, evenly, so that EM takes seconds, but aims at 64 steps or more for each unknown of a

@@ -89,17 +89,22 @@ func (s Subject) Seen() (int, error) {
 	return s.recorded().Prefix, nil
 }
 
-// recorded asks for what was held out: the test part, or the validation part if there is none or it is asked for.
-// Unless told, half a training window is seen before a prediction, or less where the recordings are short; a whole
-// one, or a season if that is longer, where recordings were divided by time, so that it is at hand before the
-// first held-out step. A model that reads more gets more. The recordings share the memory of the set where they
-// can.
-func (s Subject) recorded() RecordedOptions {
-	set, split := s.Recordings.Set, s.Recordings.Split
-	test := split.Test
-	if len(test) == 0 || s.Part == PartValidation {
-		test = split.Validation
+// heldOut are the episodes of what was held out: the test part, or the validation part if there is none or it is asked
+// for.
+func (s Subject) heldOut() []int {
+	split := s.Recordings.Split
+	if len(split.Test) == 0 || s.Part == PartValidation {
+		return split.Validation
 	}
+	return split.Test
+}
+
+// recorded asks for what was held out. Unless told, half a training window is seen before a prediction, or less where
+// the recordings are short; a whole one, or a season if that is longer, where recordings were divided by time, so that
+// it is at hand before the first held-out step. A model that reads more gets more. The recordings share the memory of
+// the set where they can.
+func (s Subject) recorded() RecordedOptions {
+	set, test := s.Recordings.Set, s.heldOut()
 	o := RecordedOptions{
 		Question: s.Question, Seed: s.Seed, Samples: s.Samples,
 		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit,
@@ -114,16 +119,12 @@ func (s Subject) recorded() RecordedOptions {
 	for _, t := range set.Transforms { // differences are added to what was seen
 		o.Prefix = max(o.Prefix, t.Lag)
 	}
-	training, held := s.Recordings.pieces(split.Training, 0), s.Recordings.pieces(test, o.Prefix)
-	o.Training, o.Test = observed(training), observed(held)
+	o.Training = s.Recordings.pieces(s.Recordings.Split.Training, 0)
+	o.Test = s.Recordings.pieces(test, o.Prefix)
 	if set.Transforms != nil {
-		o.Untransformed = s.Recordings.levels(training, held)
+		o.Untransformed = s.Recordings.levels(o.Training, o.Test)
 	}
-	if !set.Images() {
-		for c := range set.Spec.Observation {
-			o.Names = append(o.Names, set.ChannelName(c))
-		}
-	}
+	o.Names = set.Channels()
 	return o
 }
 
@@ -148,7 +149,7 @@ func (r *Recordings) Order(prefix int) int {
 func (r *Recordings) training() []Recording {
 	training := r.pieces(r.Split.Training, 0)
 	if r.Set.Transforms == nil {
-		return observed(training)
+		return training
 	}
 	return r.levels(training, nil).Training
 }

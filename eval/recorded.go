@@ -9,33 +9,6 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// Recording is one sequence that was recorded, in the units of the model: T steps of observations and controls, row by
-// row. Arrays are [T, n], row by row, and may share memory with the data: measurements only read them.
-type Recording struct {
-	Name                   string
-	T                      int
-	Observations, Controls []float32
-	// 1 where an observation was measured, 0 where it is missing and holds 0; nil: none is missing
-	Seen []float32
-	// Of is what the recording is called that this is a part of, and Mean and SD, of each channel, lead back to
-	// the data's own units; nil: these are they.
-	Of       string
-	Mean, SD []float64
-}
-
-// batch is the recording alone, for a model of such dimensions. The first control acted before it. The mask is shared.
-func (e Recording) batch(d model.Dims) model.Batch {
-	var b model.Batch
-	b.Resize(e.T, 1, d.NX, d.NU)
-	copy(b.Observations, e.Observations)
-	clear(b.Controls)
-	if d.NU > 0 {
-		copy(b.Controls[d.NU:], e.Controls[d.NU:])
-	}
-	b.Seen = e.Seen
-	return b
-}
-
 // RecordedOptions say how a model of recordings is measured.
 type RecordedOptions struct {
 	Question       // Horizon: less where all test recordings are too short for it
@@ -298,9 +271,6 @@ func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims
 	return q
 }
 
-// seen reports whether element i of the observations was measured.
-func (e *Recording) seen(i int) bool { return e.Seen == nil || e.Seen[i] != 0 }
-
 // score enters the errors of all predictors from one start. row is [Horizon,NX,width]. A value that is missing
 // counts nowhere.
 func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction,
@@ -367,7 +337,10 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 	}
 	_, test := o.scored()
 	e := &test[start.recording]
-	y := &Fan{Name: e.Name, Offset: e.Mean, SD: e.SD, First: max(0, start.at-max(3*horizon, o.Prefix)), Start: start.at}
+	y := &Fan{
+		Name: e.Name, Offset: e.Scale.Mean, SD: e.Scale.SD, First: max(0, start.at-max(3*horizon, o.Prefix)),
+		Start: start.at,
+	}
 	for t := y.First; t < start.at+horizon; t++ {
 		row := widen(e.Observations[t*d.NX : (t+1)*d.NX])
 		for c := range row {
@@ -398,12 +371,6 @@ func (o RecordedOptions) regimes(f model.Forecaster, e *Recording, first, end in
 	if !divides(f) {
 		return nil, 0
 	}
-	part := Recording{T: end - first, Observations: e.Observations[first*d.NX : end*d.NX]}
-	if d.NU > 0 {
-		part.Controls = e.Controls[first*d.NU : end*d.NU]
-	}
-	if e.Seen != nil {
-		part.Seen = e.Seen[first*d.NX : end*d.NX]
-	}
-	return likeliest(f, part, SegmentPaths, rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest)), d.Regimes()
+	noise := rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest)
+	return likeliest(f, e.part(first, end), SegmentPaths, noise), d.Regimes()
 }

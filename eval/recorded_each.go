@@ -66,8 +66,8 @@ func (r *RecordedReport) each(sums *tally, starts []recordedStart, nx, width int
 			for k := range list {
 				list[k] = model.MAEByChannel[k][c] / r.unit(c)
 			}
-			if s.MAE[c] = average(list); e.SD != nil {
-				s.MAE[c] *= e.SD[c]
+			if s.MAE[c] = average(list); e.Scale.SD != nil {
+				s.MAE[c] *= e.Scale.SD[c]
 			}
 		}
 		r.Each = append(r.Each, s)

@@ -57,8 +57,8 @@ func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
 // unit is a channel's unit in the data's own; 1 where each recording has one of its own. It scales errors from the
 // units of the model to those of the data.
 func (r *RecordedReport) unit(c int) float64 {
-	if _, test := r.Options.scored(); !r.Options.Each && test[0].SD != nil {
-		return test[0].SD[c]
+	if _, test := r.Options.scored(); !r.Options.Each && test[0].Scale.SD != nil {
+		return test[0].Scale.SD[c]
 	}
 	return 1
 }

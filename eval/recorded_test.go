@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
 )
@@ -72,7 +73,7 @@ func recordedOptions() eval.RecordedOptions {
 		Names: []string{"x", "y"},
 	}
 	for i := range o.Test {
-		o.Test[i].Mean, o.Test[i].SD = make([]float64, 2), []float64{2, 1}
+		o.Test[i].Scale = files.Scale{Mean: make([]float64, 2), SD: []float64{2, 1}}
 	}
 	return o
 }

@@ -210,7 +210,7 @@ func (r *SegmentationReport) show(d divided, s SegmentationScore, found [][]int)
 	}
 	for i, e := range d.test[:min(len(d.test), shownStrips)] {
 		n := min(len(e.labels), shownSteps)
-		strip := Strip{Name: e.Name, First: e.scored(), Values: d.values(i, e.scored(), e.scored()+n), Found: found[i][:n]}
+		strip := Strip{Name: e.Name, First: e.scored(), Values: e.values(e.scored(), e.scored()+n), Found: found[i][:n]}
 		for _, label := range e.labels[:n] {
 			strip.Truth = append(strip.Truth, stands[label])
 		}

@@ -34,11 +34,9 @@ type divided struct {
 	seed           uint64
 	threads        int
 
-	// values are the steps from first to end of a test recording, in the units of the data; NaN: missing.
-	values func(recording, first, end int) [][]float64
-	names  []string // of the channels
-	dt     float64  // between two steps; 0: unknown
-	unit   string   // of dt; empty: unknown
+	names []string // of the channels
+	dt    float64  // between two steps; 0: unknown
+	unit  string   // of dt; empty: unknown
 }
 
 // divided gathers what the protocol compares. ErrUnlabelled is returned where no labels are known, and ErrOptions
@@ -60,17 +58,7 @@ func (s Subject) divided() (divided, error) {
 	test := task.test(env, task.Length)
 	d.test, d.training = test.labelled("test episode", env), s.trainingPart(markovSteps)
 	spec := env.Spec()
-	d.title, d.dt = spec.Name, spec.DT
-	for i := range spec.Observation {
-		d.names = append(d.names, fmt.Sprintf("y%d", i+1))
-	}
-	d.values = func(i, first, end int) [][]float64 {
-		var list [][]float64
-		for t := first; t < end; t++ {
-			list = append(list, widen(test.at(i, t)))
-		}
-		return list
-	}
+	d.title, d.dt, d.names = spec.Name, spec.DT, (&files.Dataset{Spec: spec}).Channels()
 	return d, nil
 }
 
@@ -99,10 +87,7 @@ func (l labelled) first(steps int) labelled {
 	if l.T <= steps {
 		return l
 	}
-	cut := func(v []float32) []float32 { return v[:len(v)/l.T*steps] }
-	l.Observations, l.Controls, l.Seen = cut(l.Observations), cut(l.Controls), cut(l.Seen)
-	l.labels, l.T = l.labels[:min(len(l.labels), steps)], steps
-	return l
+	return labelled{l.part(0, steps), l.labels[:min(len(l.labels), steps)]}
 }
 
 // labelled are trials as recordings with their regimes, if the environment knows them. The arrays share the memory
@@ -129,34 +114,23 @@ func (d *trials) labelled(name string, env envs.Env) []labelled {
 // or it is asked for. A window of steps before is seen where a split by time cut them off. It returns
 // ErrUnlabelled if any of the held-out recordings has no labels.
 func (s Subject) recordedDivision(d divided) (divided, error) {
-	set, split := s.Recordings.Set, s.Recordings.Split
-	test := split.Test
-	if len(test) == 0 || s.Part == PartValidation {
-		test = split.Validation
-	}
-	held := s.Recordings.pieces(test, s.Length)
+	set, test := s.Recordings.Set, s.heldOut()
 	d.title, d.dt, d.unit = "recordings", set.Spec.DT, set.TimeUnit
 	var err error
-	if d.test, err = labelledPieces(held, test, set); err != nil {
+	if d.test, err = labelledPieces(s.Recordings.pieces(test, s.Length), test, set); err != nil {
 		return d, err
 	}
 	d.training = s.trainingPart(markovSteps)
-	nx := set.Spec.Observation
-	for c := range nx {
-		if !set.Images() {
-			d.names = append(d.names, set.ChannelName(c))
-		}
-	}
-	d.values = func(i, first, end int) [][]float64 { return held[i].values(first, end, nx) }
+	d.names = set.Channels()
 	return d, nil
 }
 
 // labelledPieces are pieces of episodes with the labels of those. ErrUnlabelled comes with the list, for callers
 // that need no labels.
-func labelledPieces(list []piece, episodes []int, set *files.Dataset) ([]labelled, error) {
+func labelledPieces(list []Recording, episodes []int, set *files.Dataset) ([]labelled, error) {
 	var all []labelled
 	var err error
-	for i, e := range observed(list) {
+	for i, e := range list {
 		l := labelled{Recording: e}
 		for _, z := range set.Episodes[episodes[i]].Modes {
 			l.labels = append(l.labels, int(z))
@@ -169,22 +143,23 @@ func labelledPieces(list []piece, episodes []int, set *files.Dataset) ([]labelle
 	return all, err
 }
 
-// values are observations in the units of the data, before transforms. It is [end−first][nx].
-func (p piece) values(first, end, nx int) [][]float64 {
+// values are observations in the units of the data, before transforms, [end−first][nx]; NaN: missing.
+func (e Recording) values(first, end int) [][]float64 {
 	var list [][]float64
+	nx := len(e.Observations) / e.T
 	for t := first; t < end; t++ {
 		row := make([]float64, nx)
 		for c := range row {
 			i := t*nx + c
 			switch {
-			case p.levels != nil:
-				row[c] = p.levels[i]
-			case p.seen != nil && p.seen[i] == 0:
+			case e.levels != nil:
+				row[c] = e.levels[i]
+			case !e.seen(i):
 				row[c] = math.NaN()
-			case len(p.scale.Mean) > 0:
-				row[c] = float64(p.observations[i])*p.scale.SD[c] + p.scale.Mean[c]
+			case len(e.Scale.Mean) > 0:
+				row[c] = float64(e.Observations[i])*e.Scale.SD[c] + e.Scale.Mean[c]
 			default:
-				row[c] = float64(p.observations[i])
+				row[c] = float64(e.Observations[i])
 			}
 		}
 		list = append(list, row)

@@ -80,11 +80,9 @@ func (w *filling) draw(t int) []float32 {
 	}
 	// Only the last steps are read, so that the cost of a long sequence stays linear in its length.
 	from := max(0, t-fillMemory)
-	part := func(x []float32, width int) []float32 { return x[from*rows*width : t*rows*width] }
-	q := Query{Horizon: 1, Samples: 1, Noise: noise, Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU]}
-	q.Prefix = Batch{
-		T: t - from, B: rows, NX: w.b.NX, NU: w.b.NU, Observations: part(w.wide.Observations, w.b.NX),
-		Controls: part(w.wide.Controls, w.b.NU), Seen: part(w.wide.Seen, w.b.NX),
+	q := Query{
+		Prefix: w.wide.Steps(from, t), Horizon: 1, Samples: 1, Noise: noise,
+		Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU],
 	}
 	var next Forecast
 	w.f.Forecast(&next, q)

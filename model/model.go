@@ -59,6 +59,40 @@ func (b *Batch) Resize(t, n, nx, nu int) {
 	b.Seen = nil
 }
 
+// Steps are the steps from … to−1 of all sequences, in the memory of the batch. The control of the first of them stays
+// what it was.
+func (b Batch) Steps(from, to int) Batch {
+	cut := func(x []float32, width int) []float32 { return x[from*b.B*width : to*b.B*width] }
+	p := b
+	p.T, p.Observations, p.Controls = to-from, cut(b.Observations, b.NX), cut(b.Controls, b.NU)
+	if b.Seen != nil {
+		p.Seen = cut(b.Seen, b.NX)
+	}
+	return p
+}
+
+// Sequence are copies in float64 of the observations of sequence i, [T,NX] with a NaN where a value is missing, and of
+// its controls, [T,NU].
+func (b Batch) Sequence(i int) (x, u []float64) {
+	x, u = make([]float64, 0, b.T*b.NX), make([]float64, 0, b.T*b.NU)
+	for row := i; row < b.T*b.B; row += b.B {
+		for at := row * b.NX; at < (row+1)*b.NX; at++ {
+			v := float64(b.Observations[at])
+			if b.Seen != nil && b.Seen[at] == 0 {
+				v = math.NaN()
+			}
+			x = append(x, v)
+		}
+		for _, v := range b.Controls[row*b.NU : (row+1)*b.NU] {
+			u = append(u, float64(v))
+		}
+	}
+	return x, u
+}
+
+// Complete reports whether all values of step t of sequence i were seen.
+func (b Batch) Complete(t, i int) bool { return b.Seen == nil || b.count(t, i) == b.NX }
+
 // EndOfSchedule is the step of a loss whose schedules have come to their end, so that values of
 // different steps compare.
 const EndOfSchedule = math.MaxUint64

@@ -235,10 +235,7 @@ func hide(b *model.Batch) {
 			continue
 		}
 		if b.Seen == nil {
-			b.Seen = make([]float32, len(b.Observations))
-			for j := range b.Seen {
-				b.Seen[j] = 1
-			}
+			b.Seen = slices.Repeat([]float32{1}, len(b.Observations))
 		}
 		b.Seen[i], b.Observations[i] = 0, 0
 	}
@@ -261,14 +258,7 @@ func (o *Online) begin(s *State, x, u []float32) {
 	for t := 1; t < whole.T; t++ {
 		// What one step wrote is where the next begins.
 		o.from, o.to = o.to, o.from
-		one := model.Batch{
-			T: 1, B: 1, NX: d.NX, NU: d.NU, Observations: whole.Observations[t*d.NX:][:d.NX],
-			Controls: whole.Controls[t*d.NU:][:d.NU],
-		}
-		if whole.Seen != nil {
-			one.Seen = whole.Seen[t*d.NX:][:d.NX]
-		}
-		o.stepper.Step(&o.to, &o.from, one, model.Disturbance{})
+		o.stepper.Step(&o.to, &o.from, whole.Steps(t, t+1), model.Disturbance{})
 	}
 	o.decode(&o.to)
 	o.keep(s, 0)

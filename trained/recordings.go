@@ -3,7 +3,6 @@ package trained
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -195,16 +194,8 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 				Controls:     rows(e.Controls, d.Spec.Control),
 			},
 		}
-		for j, v := range e.Levels { // with all digits, before transforms
-			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = v
-		}
-		for j, m := range e.Mask {
-			if e.Levels != nil {
-				break
-			}
-			if m == 0 {
-				r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = math.NaN()
-			}
+		for j := range e.Observations {
+			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = e.Value(j)
 		}
 		list = append(list, r)
 	}
@@ -222,17 +213,7 @@ func whole(modes []int32) []int {
 
 // columnsOf are the columns of a data set; the pixels of images have no names.
 func columnsOf(d *files.Dataset) Columns {
-	c := Columns{DT: d.Spec.DT, TimeUnit: d.TimeUnit}
-	for i := range d.Spec.Observation {
-		if d.Images() {
-			break
-		}
-		c.Observations = append(c.Observations, d.ChannelName(i))
-	}
-	for i := range d.Spec.Control {
-		c.Controls = append(c.Controls, d.ActionName(i))
-	}
-	return c
+	return Columns{Observations: d.Channels(), Controls: d.Actions(), DT: d.Spec.DT, TimeUnit: d.TimeUnit}
 }
 
 // Columns are the names of the channels of the data that the run was trained on, and the time between two steps. A
@@ -242,15 +223,7 @@ func (r *Run) Columns() (Columns, error) {
 		_, c, err := r.Recordings()
 		return c, err
 	}
-	s := r.env.Spec()
-	c := Columns{DT: s.DT}
-	for i := range s.Observation {
-		c.Observations = append(c.Observations, fmt.Sprintf("y%d", i+1))
-	}
-	for i := range s.Control {
-		c.Controls = append(c.Controls, fmt.Sprintf("u%d", i+1))
-	}
-	return c, nil
+	return columnsOf(&files.Dataset{Spec: r.env.Spec()}), nil
 }
 
 // Fits returns ErrSeries if data with these columns are not what the model takes.

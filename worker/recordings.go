@@ -50,7 +50,7 @@ func Spread(sequences []model.Batch, most int) []model.Batch {
 	var pieces, list []model.Batch
 	for _, b := range sequences {
 		for from := 0; from < b.T; from += piece {
-			pieces = append(pieces, part(b, from, min(from+piece, b.T)))
+			pieces = append(pieces, b.Steps(from, min(from+piece, b.T)))
 		}
 	}
 	each := (total + most - 1) / most
@@ -58,15 +58,4 @@ func Spread(sequences []model.Batch, most int) []model.Batch {
 		list = append(list, pieces[i])
 	}
 	return list
-}
-
-// part is some steps of a sequence, B = 1.
-func part(b model.Batch, from, to int) model.Batch {
-	p := b
-	p.T = to - from
-	p.Observations, p.Controls = b.Observations[from*b.NX:to*b.NX], b.Controls[from*b.NU:to*b.NU]
-	if b.Seen != nil {
-		p.Seen = b.Seen[from*b.NX : to*b.NX]
-	}
-	return p
 }

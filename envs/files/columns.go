@@ -121,6 +121,25 @@ func (d *Dataset) ActionName(channel int) string {
 	return userName(d.ControlNames, channel, d.ControlName)
 }
 
+// Channels are what the user calls the observed channels; nil for images, whose pixels have no names.
+func (d *Dataset) Channels() []string {
+	if d.Images() {
+		return nil
+	}
+	return listed(d.Spec.Observation, d.ChannelName)
+}
+
+// Actions are what the user calls the controls.
+func (d *Dataset) Actions() []string { return listed(d.Spec.Control, d.ActionName) }
+
+// listed are the names of n channels; nil if there are none.
+func listed(n int, name func(int) string) (names []string) {
+	for c := range n {
+		names = append(names, name(c))
+	}
+	return names
+}
+
 // userName is the name of channel c, or its heading if it has no name.
 func userName(names []string, c int, heading func(int) string) string {
 	if c < len(names) {

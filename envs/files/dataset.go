@@ -88,6 +88,18 @@ func (d *Dataset) Observed(episodes ...int) int {
 	return n
 }
 
+// Value is element j of the observations in the units of the files, before transforms; NaN if it is missing. The data
+// are as they were read, not scaled.
+func (e *Episode) Value(j int) float64 {
+	switch {
+	case e.Levels != nil: // with all digits
+		return e.Levels[j]
+	case e.Mask != nil && e.Mask[j] == 0:
+		return math.NaN()
+	}
+	return float64(e.Observations[j])
+}
+
 // Images reports whether observations are images.
 func (d *Dataset) Images() bool { return d.Image[0] > 0 }
 
@@ -149,10 +161,7 @@ func (e *Episode) maskMissing(d *Dataset) error {
 		absent := e.Mask != nil && e.Mask[i] == 0
 		if math.IsNaN(float64(v)) && !absent {
 			if e.Mask == nil {
-				e.Mask = make([]float32, len(e.Observations))
-				for j := range e.Mask {
-					e.Mask[j] = 1
-				}
+				e.Mask = slices.Repeat([]float32{1}, len(e.Observations))
 			}
 			e.Mask[i], absent = 0, true
 		}

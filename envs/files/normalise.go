@@ -37,16 +37,8 @@ type Normalisation struct {
 // Describe fills in what the scale says beside numbers: names, transforms and the time between two steps. Means,
 // deviations and recordings stay as they are.
 func (n *Normalisation) Describe(d *Dataset) {
-	n.Observations.Names, n.Observations.Transforms = nil, d.Transforms
-	n.Controls.Names = nil
-	if !d.Images() {
-		for c := range d.Spec.Observation {
-			n.Observations.Names = append(n.Observations.Names, d.ChannelName(c))
-		}
-	}
-	for c := range d.Spec.Control {
-		n.Controls.Names = append(n.Controls.Names, d.ActionName(c))
-	}
+	n.Observations.Names, n.Observations.Transforms = d.Channels(), d.Transforms
+	n.Controls.Names = d.Actions()
 	n.DT, n.TimeUnit = d.Spec.DT, d.TimeUnit
 }
 

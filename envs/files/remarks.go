@@ -131,13 +131,7 @@ func (d *Dataset) values(channel int, each func(recording int, v float64)) {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		for j := channel; j < len(e.Observations); j += d.Spec.Observation {
-			v := float64(e.Observations[j])
-			if e.Levels != nil {
-				v = e.Levels[j]
-			} else if e.Mask != nil && e.Mask[j] == 0 {
-				continue
-			}
-			if !math.IsNaN(v) {
+			if v := e.Value(j); !math.IsNaN(v) {
 				each(i, v)
 			}
 		}

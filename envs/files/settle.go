@@ -168,14 +168,8 @@ func (d *Dataset) Values(e *Episode, channel, end, n int) []float64 {
 	list := make([]float64, n)
 	nx := d.Spec.Observation
 	for i := range list {
-		at := (end-n+i)*nx + channel
-		switch {
-		case at < 0 || e.Levels == nil && e.Mask != nil && e.Mask[at] == 0:
-			list[i] = math.NaN()
-		case e.Levels != nil:
-			list[i] = e.Levels[at]
-		default:
-			list[i] = float64(e.Observations[at])
+		if list[i] = math.NaN(); end-n+i >= 0 {
+			list[i] = e.Value((end-n+i)*nx + channel)
 		}
 	}
 	return list

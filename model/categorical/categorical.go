@@ -35,7 +35,6 @@
 package categorical
 
 import (
-	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -44,41 +43,26 @@ import (
 // Model is the parameters of the model and the networks over them. One Model serves any number of tapes at a time, as
 // long as its parameters do not change.
 type Model struct {
-	cfg    Config
-	key    rng.Key
-	params *autodiff.Params
+	statespace.Frame
+	cfg Config
+	key rng.Key
 
-	initial    statespace.Initial
 	encoder    statespace.Encoder
 	transition transition
-	emission   statespace.Emission
 }
 
 var (
-	_ model.Trainable   = (*Model)(nil)
-	_ model.Forecasting = (*Model)(nil)
-	_ statespace.Core   = (*Model)(nil)
+	_ model.Trainable = (*Model)(nil)
+	_ statespace.Core = (*Model)(nil)
 )
 
 // New declares and initialises a model. Equal configuration and key give equal parameters. Draws are in the order
 // of the parts below: initial network, encoder, transition, emission.
 func New(c Config, key rng.Key) *Model {
-	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{cfg: c, key: key, params: p}
-	m.initial = statespace.NewInitial(p, c.InitialConfig(), &draws)
-	m.encoder = statespace.NewEncoder(p, c.EncoderConfig(), &draws)
-	m.transition = newTransition(p, c, &draws)
-	m.emission = statespace.NewEmission(p, c.EmissionConfig(), &draws)
-	p.Pack()
+	m := &Model{Frame: statespace.NewFrame(c.Nets, &draws), cfg: c, key: key}
+	m.encoder = statespace.NewEncoder(m.Params(), c.EncoderConfig(), &draws)
+	m.transition = newTransition(m.Params(), c, &draws)
+	m.Complete(&draws)
 	return m
 }
-
-// Params are the parameters of model and inference.
-func (m *Model) Params() *autodiff.Params { return m.params }
-
-// Sizes are the dimensions of the model.
-func (m *Model) Sizes() model.Dims { return m.cfg.Dims }
-
-// Decoder is p(x | z).
-func (m *Model) Decoder() statespace.Emission { return m.emission }

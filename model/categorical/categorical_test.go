@@ -79,7 +79,7 @@ func newModel(c Config) *Model {
 			values[i] += float32(draws.Normal())
 		}
 	}
-	m.params.Pack()
+	m.Params().Pack()
 	return m
 }
 

@@ -83,9 +83,9 @@ func TestRoll_KeepsDurations(t *testing.T) {
 			m.transition.hold.Values()[i] = -30
 		}
 	}
-	m.params.Pack()
+	m.Params().Pack()
 	const steps, n = 40, 6
-	tape := autodiff.NewInferenceTape(m.params)
+	tape := autodiff.NewInferenceTape(m.Params())
 	noise := modeltest.Noise(5)
 	d := m.Imagined(tape, steps, n, tape.NewConstant((steps-1)*n, 0), &noise)
 	for row := range n {
@@ -117,7 +117,7 @@ func TestForecast_GoesOnWithAges(t *testing.T) {
 		n.hold.Values()[k] = 30
 	}
 	n.hold.Values()[c.Ages-1] = -30
-	m.params.Pack()
+	m.Params().Pack()
 	b := contract(c, "").Batch(3, 2)
 	var f model.Forecast
 	m.NewForecaster().Forecast(&f, model.Query{Prefix: b, Horizon: 3, Samples: 4, Noise: modeltest.Noise(7)})
@@ -156,7 +156,7 @@ func TestLoss_OfAges_AgainstDenseGaussian(t *testing.T) {
 	lasting := func() *Model {
 		m, draws := exactOf(o, 3), modeltest.Noise(6)
 		m.transition.hold.InitNormal(&draws, 2)
-		m.params.Pack()
+		m.Params().Pack()
 		return m
 	}
 	o.CheckBound(t, lasting(), 2)

@@ -19,11 +19,11 @@ func (m *Model) Terms() []model.Term { return append(statespace.Terms(), model.U
 // with one draw of h and of every z_t. The expectation is that of the Gaussian q(z_t), −½·Σ (1 + log 2πv).
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise)
-	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
+	nll := m.Emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := m.divergence(t, p)
 	beta := float32(m.cfg.Warmup.At(step))
 	loss, usage := statespace.Loss(t, b, terms, statespace.Weighted{Sum: nll, Weight: 1},
-		statespace.Weighted{Sum: p.klInitial, Weight: beta}, statespace.Weighted{Sum: klState, Weight: beta})
+		statespace.Weighted{Sum: p.KLInitial, Weight: beta}, statespace.Weighted{Sum: klState, Weight: beta})
 	// Only a validation asks for the shares of the systems, by the beliefs b_t.
 	var belief []float32
 	if step == model.EndOfSchedule {
@@ -48,42 +48,28 @@ func (m *Model) divergence(t *autodiff.Tape, p posterior) autodiff.Tensor {
 // posterior is one pass of inference over a batch. Block t of z and of the belief is time step t; means, variances
 // and what steps compute have a block less.
 type posterior struct {
-	statespace.Posterior // of z
+	statespace.Inference // of z
 	steps                recurrence
-	start                statespace.Start
-	klInitial            autodiff.Tensor
 }
 
 // infer draws the states of all time steps from the posterior, paths of each sequence side by side (row j·B+i of a
 // step is path j of sequence i). Order of the noise: h, then z step by step, of all sequences at a time. What does
 // not depend on a draw, the measurements, is computed once for all paths.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
-	c, steps, n := m.cfg, b.T-1, b.B*paths
-	p := posterior{Posterior: statespace.Posterior{
-		Z: t.New(b.T*n, c.NZ), Mean: t.New(steps*n, c.NZ), Variance: t.New(steps*n, c.NZ),
-	}}
-	eps := statespace.Normals(t, noise, b.T*n, c.NZ)
-	p.start.Noise = eps.Block(0, n)
-	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
-	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
+	n := b.B * paths
+	p := posterior{Inference: m.Infer(t, b, paths, noise)}
 	meas := m.encoder.Measure(t, b).From(b.B).Repeat(t, b.B, paths)
-	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU), b.B, paths)
-	p.steps = m.transition.begin(t, p.Z, u, n, true)
+	p.steps = m.transition.begin(t, p.Z, p.Controls, n, true)
 	m.transition.first(&p.steps)
-	for i := range steps {
+	for i := range b.T - 1 {
 		// Step i leads from block i to block i+1: the weights w and their proposal, then a draw of q(z), then ℓ
 		// and b.
 		p.steps.predict(i)
-		if c.Preview {
+		if m.cfg.Preview {
 			p.steps.preview(i, meas)
 		}
 		p.steps.mix(i)
-		t.Fuse(autodiff.Fusion{
-			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
-			M1: p.steps.mean.Block(i, n), V1: p.steps.variance.Block(i, n),
-			M2: meas.Mean.Block(i, n), V2: meas.Variance.Block(i, n),
-			Noise: eps.Block(i+1, n), Seen: meas.SeenBlock(i, n),
-		})
+		p.Fuse(t, i, p.steps.mean, p.steps.variance, &meas, p.Noise.Block(i+1, n))
 		p.steps.weigh(i)
 	}
 	return p
@@ -100,8 +86,8 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
 	p := m.infer(t, b, 1, &noise)
-	m.emission.LogLikelihood(w, b, p.Z)
-	w.Start(p.start)
+	m.Emission.LogLikelihood(w, b, p.Z)
+	w.Start(p.First)
 	w.Add(p.steps.density, 1)
 	w.Gaussian(p.Z.Slice(b.B, p.Z.Rows), p.Mean, p.Variance, -1)
 }

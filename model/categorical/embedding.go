@@ -57,7 +57,7 @@ func (e embedding) moments(recordings []model.Batch) ([]float64, error) {
 	each := func(f func()) {
 		for _, b := range recordings {
 			for t := range b.T {
-				if complete(b, t) {
+				if b.Complete(t, 0) {
 					for i, v := range b.Observations[t*e.nx : (t+1)*e.nx] {
 						row[i] = float64(v)
 					}
@@ -84,19 +84,6 @@ func (e embedding) moments(recordings []model.Batch) ([]float64, error) {
 	return covariance, nil
 }
 
-// complete reports whether all of x_t of a sequence is seen.
-func complete(b model.Batch, t int) bool {
-	if b.Seen == nil {
-		return true
-	}
-	for _, s := range b.Seen[t*b.NX : (t+1)*b.NX] {
-		if s == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // apply returns the recordings in y. Of an observation that misses a value principal components miss all of
 // theirs. The recordings themselves are returned where y is x.
 func (e embedding) apply(recordings []model.Batch) []model.Batch {
@@ -112,7 +99,7 @@ func (e embedding) apply(recordings []model.Batch) []model.Batch {
 			y.Seen = make([]float32, b.T*e.n)
 		}
 		for t := range b.T {
-			seen := complete(b, t)
+			seen := b.Complete(t, 0)
 			for j := range e.n {
 				sum := 0.0
 				for k, v := range b.Observations[t*e.nx : (t+1)*e.nx] {

@@ -21,10 +21,9 @@ var (
 )
 
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return &Forecaster{statespace.NewShell(m), m} }
-
-// Clone returns a forecaster for another goroutine.
-func (f *Forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
+func (m *Model) NewForecaster() model.Forecaster {
+	return &Forecaster{statespace.NewShell(m, &m.Frame), m}
+}
 
 // Smooth averages paths of the posterior q of training.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { statespace.Smooth(dst, f, b) }
@@ -50,7 +49,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 		copy(r.ages.Value, p.steps.ages.Block(g.Batch.T-1, rows).Value)
 	}
 	m.roll(&r, noise)
-	mean, sd := m.emission.Predict(t, z.Slice(rows, z.Rows))
+	mean, sd := m.Emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: r.weights}
 }
 
@@ -58,11 +57,11 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 // of roll. u are the controls of all steps but the first.
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
-	m.initial.Start(t, z.Block(0, n), statespace.Normals(t, noise, n, m.cfg.NZ))
+	m.Initial.Start(t, z.Block(0, n), statespace.Normals(t, noise, n, m.cfg.NZ))
 	r := m.transition.begin(t, z, u, n, false)
 	m.transition.first(&r)
 	m.roll(&r, noise)
-	mean, sd := m.emission.Predict(t, z)
+	mean, sd := m.Emission.Predict(t, z)
 	return statespace.Drawn{Z: z, Weights: r.weights, Mean: mean, SD: sd}
 }
 

@@ -17,14 +17,22 @@ var _ model.Exporter = (*Forecaster)(nil)
 func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
-		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Floor: c.VarianceFloor,
-		Initial: c.InitialConfig(), Emission: c.EmissionConfig(),
+		Nets: m.Nets, Params: m.Params(), Residual: c.Residual, Floor: c.VarianceFloor,
+		Switch: model.Value{Name: "s", Width: c.Carried(), Doc: c.doc()},
 	}
 	list := []model.Graph{s.Encoder(), s.Begin()}
 	for _, first := range []bool{true, false} {
-		list = append(list, m.filterGraph(s, first), m.transitionGraph(first))
+		list = append(list, m.filterGraph(s, first), m.transitionGraph(s, first))
 	}
-	return append(list, m.predictGraph(s, horizon), s.Emit())
+	// A prediction is a rollout of the probabilities of all systems.
+	predict := s.Predict(horizon, func(b *model.Builder, z, belief, u string) (next, led string) {
+		k := &sketch{Builder: b, m: m, z: z, u: u}
+		k.predict(belief)
+		led = k.carried(k.weights)
+		next, _ = k.mix(k.weights, "transition.Q")
+		return next, led
+	})
+	return append(list, predict, s.Emit())
 }
 
 // doc says what goes from a step to the next.
@@ -47,18 +55,12 @@ type sketch struct {
 
 // stand is predict: it declares the state before a step and computes its weights. first says that the belief is
 // that of the first time step.
-func (m *Model) stand(b *model.Builder, first bool) *sketch {
-	c := m.cfg
-	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state before the step")}
-	var belief string
+func (m *Model) stand(b *model.Builder, s statespace.Sketch, first bool) *sketch {
+	z, belief, u := s.Inputs(b, first)
 	if first {
-		belief = b.Constant("switch.start.softmax", 1, c.Carried(), m.firstBelief())
-	} else {
-		belief = b.Input("s", c.Carried(), c.doc())
+		belief = b.Constant("switch.start.softmax", 1, m.cfg.Carried(), m.firstBelief())
 	}
-	if c.NU > 0 {
-		k.u = b.Input("u", c.NU, "controls that act during the step")
-	}
+	k := &sketch{Builder: b, m: m, z: z, u: u}
 	k.predict(belief)
 	return k
 }
@@ -151,8 +153,8 @@ func (m *Model) filterGraph(s statespace.Sketch, first bool) model.Graph {
 	if first {
 		name = "first_filter_step"
 	}
-	b := model.New(name, "filters the next observation", m.params)
-	k := m.stand(b, first)
+	b := model.New(name, "filters the next observation", m.Params())
+	k := m.stand(b, s, first)
 	x := b.Input("x", c.NX, "observation; where it is not seen, any finite numbers")
 	seen := b.Input("seen", 1, "1, or 0 where the observation misses a value")
 	noise := b.Input("noise_z", c.NZ, "standard normal; zeros: the mean")
@@ -164,64 +166,32 @@ func (m *Model) filterGraph(s statespace.Sketch, first bool) model.Graph {
 	mean, variance := k.mix(k.proposal, "transition.Q_inference")
 	mean, variance = b.Fuse(mean, variance, measMean, measVariance, seen)
 	z := b.Draw(mean, variance, noise)
-	k.leave(z, mean, variance, b.Op("Softmax", b.Op("Add", k.logs, k.logDensities(z, k.variances()))))
-	return b.Graph()
+	return k.leave(s, z, mean, variance, b.Op("Softmax", b.Op("Add", k.logs, k.logDensities(z, k.variances()))))
 }
 
 // transitionGraph is Advance: without an observation, with a system that is drawn or all of them.
-func (m *Model) transitionGraph(first bool) model.Graph {
+func (m *Model) transitionGraph(s statespace.Sketch, first bool) model.Graph {
 	c, name := m.cfg, "transition"
 	if first {
 		name = "first_transition"
 	}
-	b := model.New(name, "predicts the next latent state", m.params)
-	k := m.stand(b, first)
+	b := model.New(name, "predicts the next latent state", m.Params())
+	k := m.stand(b, s, first)
 	noise := b.Input("noise_z", c.NZ, "standard normal; zeros: the mean")
 	gumbel := b.Input("noise_s", c.M, "Gumbel; has no effect unless the system is drawn")
 	drawn := b.Input("drawn", 1, "1: the system is drawn with noise_s; 0: the step goes on with all of them")
 	w := b.Choose(drawn, b.Op("Hardmax", b.Op("Add", k.logs, gumbel)), k.weights)
 	mean, variance := k.mix(w, "transition.Q")
-	k.leave(b.Draw(mean, variance, noise), mean, variance, w)
-	return b.Graph()
+	return k.leave(s, b.Draw(mean, variance, noise), mean, variance, w)
 }
 
-// leave names the state after a step; s are the probabilities of the systems [M], which ages divide before they
+// leave names the state after a step; w are the probabilities of the systems [M], which ages divide before they
 // are carried on.
-func (k *sketch) leave(z, mean, variance, s string) {
-	c := k.m.cfg
-	k.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
-	k.Output("mean", mean, c.NZ, "mean of the latent state")
-	k.Output("variance", variance, c.NZ, "its variance")
-	k.Output("s_next", k.carried(s), c.Carried(), c.doc())
-	k.Output("weights", s, c.M, "probabilities of the systems that led to it")
-}
-
-// predictGraph follows the means of so many steps and decodes them. It is a rollout of the probabilities of all
-// systems without noise, unrolled: its size grows with the horizon.
-func (m *Model) predictGraph(s statespace.Sketch, horizon int) model.Graph {
-	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
-		m.params)
-	c := m.cfg
-	k := &sketch{Builder: b, m: m, z: b.Input("z", c.NZ, "latent state of the last step")}
-	belief := b.Input("s", c.Carried(), c.doc())
-	if c.NU > 0 {
-		b.Input("controls", horizon*c.NU, "controls of all steps side by side")
-	}
-	var list []string
-	for i := range horizon {
-		if c.NU > 0 {
-			k.u = b.Part("controls", horizon*c.NU, i*c.NU, c.NU)
-		}
-		k.predict(belief)
-		belief = k.carried(k.weights)
-		k.z, _ = k.mix(k.weights, "transition.Q")
-		mean, _ := s.Decode(b, k.z)
-		list = append(list, mean)
-	}
-	b.Output("x", b.Concat(list...), horizon*c.NX, "predicted observations of all steps side by side")
-	b.Output("z_next", k.z, c.NZ, "latent state after them")
-	b.Output("s_next", belief, c.Carried(), c.doc())
-	return b.Graph()
+func (k *sketch) leave(s statespace.Sketch, z, mean, variance, w string) model.Graph {
+	s.Outputs(k.Builder, z, mean, variance)
+	k.Output("s_next", k.carried(w), s.Switch.Width, s.Switch.Doc)
+	k.Output("weights", w, s.M, "probabilities of the systems that led to it")
+	return k.Graph()
 }
 
 // probabilities are softmax x, in a new slice.

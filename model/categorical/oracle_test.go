@@ -126,8 +126,8 @@ func TestEvidence_AgainstEnumeration(t *testing.T) {
 				w.InitNormal(&draws, 1)
 			}
 			m.transition.q.Fill(0.8)
-			m.params.Pack()
-			tape := autodiff.NewTape(m.params)
+			m.Params().Pack()
+			tape := autodiff.NewTape(m.Params())
 			z, u := tape.New((steps+1)*n, c.NZ), statespace.Normals(tape, &draws, steps*n, c.NU)
 			draws.Normals(z.Value)
 			r := m.transition.begin(tape, z, u, n, false)

@@ -69,7 +69,7 @@ func (m *Model) Start(recordings []model.Batch, goOn func() bool) error {
 		return fmt.Errorf("%w: fit an autoregressive HMM (model.start=random needs none): %w", ErrStart, err)
 	}
 	start{m: m, e: e, lags: s.Order, f: f}.set()
-	m.params.Pack()
+	m.Params().Pack()
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (s start) measure(ofX, ofY, variance []float64) {
 		}
 	}
 	s.m.encoder.SetLinear(read, shift, roots(spread))
-	s.m.emission.SetLinear(write, s.e.d, roots(ofX))
+	s.m.Emission.SetLinear(write, s.e.d, roots(ofX))
 }
 
 // begin sets the initial network: z_1 is the first observation, also in place of those before it. h is z_1 from
@@ -213,5 +213,5 @@ func (s start) begin(mean, variance, ofY []float64) {
 			b[i] -= float64(v * s.e.d[k])
 		}
 	}
-	s.m.initial.SetLinear(w, b, sd, scale, shift)
+	s.m.Initial.SetLinear(w, b, sd, scale, shift)
 }

@@ -70,7 +70,7 @@ func started(t *testing.T, channels, latent int, recordings []model.Batch, chang
 
 // bound is that of all recordings, in nats per step.
 func bound(m *Model, recordings []model.Batch) float64 {
-	tape, terms, total := autodiff.NewInferenceTape(m.params), make([]float32, len(m.Terms())), 0.0
+	tape, terms, total := autodiff.NewInferenceTape(m.Params()), make([]float32, len(m.Terms())), 0.0
 	for i, b := range recordings {
 		tape.Reset()
 		m.Loss(tape, b, modeltest.Noise(uint64(i)), model.EndOfSchedule, terms)
@@ -130,7 +130,7 @@ func TestStart_IsTheARHMM(t *testing.T) {
 	}
 	w := m.transition.systems.W.Values() // rows are inputs, columns are j·2 + outputs
 	w[1], w[4] = w[4], w[1]
-	m.params.Pack()
+	m.Params().Pack()
 	if got := hits(m, recordings); got > 0.8 {
 		t.Errorf("with A of one system transposed the model knows %.3f of the regimes", got)
 	}
@@ -140,11 +140,11 @@ func TestStart_IsTheARHMM(t *testing.T) {
 // stopped, or has nothing to fit to, says so.
 func TestStart_IsAFunctionOfTheRecordings(t *testing.T) {
 	recordings := rotations(2, 3, false)
-	first := started(t, 2, 2, recordings, nil).params.Values
-	if !slices.Equal(first, started(t, 2, 2, recordings, nil).params.Values) {
+	first := started(t, 2, 2, recordings, nil).Params().Values
+	if !slices.Equal(first, started(t, 2, 2, recordings, nil).Params().Values) {
 		t.Error("a start has other bits the second time")
 	}
-	if slices.Equal(first, started(t, 2, 2, recordings[1:], nil).params.Values) {
+	if slices.Equal(first, started(t, 2, 2, recordings[1:], nil).Params().Values) {
 		t.Error("other recordings give the same parameters")
 	}
 	c := tiny()

@@ -12,14 +12,6 @@ var _ model.Stepper = (*Forecaster)(nil)
 // smallest is that of a probability whose logarithm is taken: nothing is added to or compared with −∞.
 const smallest = 1e-30
 
-// Warmup is how many observations q(h) reads.
-func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
-
-// Begin infers z_1 = t(h) from the mean of q(h). No switch has led to it.
-func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
-	f.m.initial.Begin(f.Tape, dst, first, f.m.cfg.Dims)
-}
-
 // Step filters the next observation. The switch of the belief is b_t. One step is the same as in infer, on a tape
 // of its own, so that a Stepper filters as training does.
 func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Disturbance) {
@@ -31,13 +23,10 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, by model.Distu
 		r.preview(0, meas)
 	}
 	r.mix(0)
-	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
-	t.Fuse(autodiff.Fusion{
-		Draw: r.z.Block(1, b.B), Mean: mean, Variance: variance, M1: r.mean, V1: r.variance,
-		M2: meas.Mean, V2: meas.Variance, Noise: statespace.Disturbance(t, by.State, b.B, c.NZ), Seen: meas.Seen,
-	})
+	p := statespace.Posterior{Z: r.z, Mean: t.New(b.B, c.NZ), Variance: t.New(b.B, c.NZ)}
+	p.Fuse(t, 0, r.mean, r.variance, &meas, statespace.Disturbance(t, by.State, b.B, c.NZ))
 	r.weigh(0)
-	f.leave(dst, &r, mean, variance)
+	f.leave(dst, &r, p)
 }
 
 // Advance predicts the next state under controls [B,NU]. With noise of the switch, which is Gumbel, it draws the
@@ -53,7 +42,7 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, by model.Dist
 	}
 	r.mix(0)
 	t.Draw(r.z.Block(1, from.B), r.mean, r.variance, statespace.Disturbance(t, by.State, from.B, f.m.cfg.NZ))
-	f.leave(dst, &r, r.mean, r.variance)
+	f.leave(dst, &r, statespace.Posterior{Z: r.z, Mean: r.mean, Variance: r.variance})
 }
 
 // stand lays out one step from a belief, with its weights computed. Without a switch, the belief is that of the
@@ -72,13 +61,9 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, inference bool) recu
 	return r
 }
 
-// leave writes the belief after a step: copies, as the tape is reset by the next one.
-func (f *Forecaster) leave(dst *model.Belief, r *recurrence, mean, variance autodiff.Tensor) {
-	n := r.block
-	dst.Resize(n, f.m.cfg.Dims, true)
-	copy(dst.Z, r.z.Block(1, n).Value)
-	copy(dst.Mean, mean.Value)
-	copy(dst.Variance, variance.Value)
-	kernel.Exp(dst.Weights, r.belief.Block(1, n).Value)
+// leave writes the belief after a step, whose switch is carried as probabilities.
+func (f *Forecaster) leave(dst *model.Belief, r *recurrence, p statespace.Posterior) {
+	f.Leave(dst, p, autodiff.Tensor{}, autodiff.Tensor{})
+	kernel.Exp(dst.Weights, r.belief.Block(1, r.block).Value)
 	r.carry(dst)
 }

@@ -22,7 +22,7 @@ func TestStep_IsInference(t *testing.T) {
 		modeltest.Fill(m, "initial.sd.weight", 0)
 		modeltest.Fill(m, "initial.sd.bias", -40) // h is its mean, nearly
 		b, noise := contract(c, "").Batch(steps, n), modeltest.Noise(4)
-		tape := autodiff.NewInferenceTape(m.params)
+		tape := autodiff.NewInferenceTape(m.Params())
 		p := m.infer(tape, b, 1, &noise)
 		again := modeltest.Noise(4)
 		eps := make([]float32, steps*n*c.NZ)

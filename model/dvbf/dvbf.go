@@ -12,41 +12,34 @@ import (
 // Model is the parameters of a DVBF-LL and the networks over them. One Model serves any number of tapes at a time, as
 // long as its parameters do not change.
 type Model struct {
-	dims   model.Dims
-	params *autodiff.Params
+	statespace.Frame
 	anneal Anneal
 
-	initial     statespace.Initial
 	recognition recognition
 	mixing      statespace.Mixing
 	transition  statespace.Matrices // of inputs [u w]: the rows of transition.B are Bᵢ, then Cᵢ
-	emission    statespace.Emission
 }
 
 var (
-	_ model.Trainable   = (*Model)(nil)
-	_ model.Forecasting = (*Model)(nil)
+	_ model.Trainable = (*Model)(nil)
+	_ statespace.Core = (*Model)(nil)
 )
 
 // New declares and initialises a model. Equal settings, data and key give equal parameters.
 func New(s *Settings, d model.Data, key rng.Key) *Model {
-	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{
-		params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches},
-		anneal: s.Anneal,
-	}
 	nets := statespace.Nets{
-		Dims: m.dims, Hidden: s.Hidden, Blocks: s.Blocks, InitialObservations: s.InitialObservations, Initial: s.Initial,
-		Emission: s.Emission, EmissionSD: statespace.ConstantSD,
+		Dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}, Hidden: s.Hidden, Blocks: s.Blocks,
+		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission,
+		EmissionSD: statespace.ConstantSD,
 	}
-	m.initial = statespace.NewInitial(p, nets.InitialConfig(), &draws)
-	m.recognition = newRecognition(p, m.dims, s, &draws)
+	m := &Model{Frame: statespace.NewFrame(nets, &draws), anneal: s.Anneal}
+	p := m.Params()
+	m.recognition = newRecognition(p, nets.Dims, s, &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, statespace.Softmax, &draws)
 	m.transition = statespace.NewMatrices(p, "transition", s.Switches, s.Latent, d.NU+s.Latent, s.Residual, &draws)
 	m.initNoiseMatrices(&draws)
-	m.emission = statespace.NewEmission(p, nets.EmissionConfig(), &draws)
-	p.Pack()
+	m.Complete(&draws)
 	return m
 }
 
@@ -54,8 +47,8 @@ func New(s *Settings, d model.Data, key rng.Key) *Model {
 // inferred of an observation would not reach the state. They take the place of the values that NewMatrices has
 // drawn for these rows of transition.B.
 func (m *Model) initNoiseMatrices(draws *rng.Stream) {
-	sd := 1 / math.Sqrt(float64(m.dims.NZ))
-	for i := range m.dims.M {
+	sd := 1 / math.Sqrt(float64(m.Nets.NZ))
+	for i := range m.Nets.M {
 		c := m.noiseMatrix(i)
 		for j := range c {
 			c[j] = float32(sd * draws.Normal())
@@ -65,12 +58,9 @@ func (m *Model) initNoiseMatrices(draws *rng.Stream) {
 
 // noiseMatrix is Cᵢ, [nz, nz], which maps a row w to a row.
 func (m *Model) noiseMatrix(i int) []float32 {
-	nu, nz := m.dims.NU, m.dims.NZ
+	nu, nz := m.Nets.NU, m.Nets.NZ
 	return m.transition.B.Values()[(i*(nu+nz)+nu)*nz:][:nz*nz]
 }
-
-// Params are the parameters of model and inference.
-func (m *Model) Params() *autodiff.Params { return m.params }
 
 // posterior is one pass of inference over a batch.
 type posterior struct {
@@ -86,12 +76,12 @@ type posterior struct {
 // path j of sequence i in row j·B+i. Order of the noise: w_1, then w_t step by step, in one draw of [T·n, nz]
 // numbers.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) posterior {
-	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
+	nz, steps, n := m.Nets.NZ, b.T-1, b.B*paths
 	p := posterior{z: t.New(b.T*n, nz), w: t.New(steps*n, nz), controls: b.NU, steps: steps}
 	// Block 0 of eps is the noise of w_1, block i+1 that of step i, which leads to block i+1 of z.
 	eps := statespace.Normals(t, noise, b.T*n, nz)
 	p.first.Noise = eps.Block(0, n)
-	p.first.Mean, p.first.Variance = m.initial.Infer(t, p.z.Block(0, n), b, p.first.Noise)
+	p.first.Mean, p.first.Variance = m.Initial.Infer(t, p.z.Block(0, n), b, p.first.Noise)
 	// Controls[0] acts before the first step and is left out.
 	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU), b.B, paths)
 	q := m.recognition.steps(t, b, p.z, u)

@@ -128,7 +128,7 @@ func TestFilter_MomentsOfTheState(t *testing.T) {
 
 // recursion is z + Σᵢ αᵢ(z·Aᵢ + u·Bᵢ + w·Cᵢ) in float64.
 func recursion(m *Model, alpha, z, u, w []float32) []float64 {
-	nz, nu := m.dims.NZ, m.dims.NU
+	nz, nu := m.Nets.NZ, m.Nets.NU
 	next := make([]float64, nz)
 	for j := range next {
 		next[j] = float64(z[j])
@@ -150,7 +150,7 @@ func recursion(m *Model, alpha, z, u, w []float32) []float64 {
 func TestInfer_IsTheStatedRecursion(t *testing.T) {
 	const n = 2
 	m := newModel(tiny(nil), 3, 2)
-	tape, nz := autodiff.NewInferenceTape(m.params), m.dims.NZ
+	tape, nz := autodiff.NewInferenceTape(m.Params()), m.Nets.NZ
 	b, noise := modeltest.Case{NX: 3, NU: 2}.Batch(4, n), modeltest.Noise(0)
 	p := m.infer(tape, b, 1, &noise)
 	states := m.states(tape, p)
@@ -162,7 +162,7 @@ func TestInfer_IsTheStatedRecursion(t *testing.T) {
 	for row := range 3 * n {
 		z, u := p.z.Value[row*nz:][:nz], b.Controls[(row+n)*2:][:2]
 		w, mean, variance := p.w.Value[row*nz:][:nz], p.mean.Value[row*nz:][:nz], p.variance.Value[row*nz:][:nz]
-		alpha := p.weights.Value[row*m.dims.M:][:m.dims.M]
+		alpha := p.weights.Value[row*m.Nets.M:][:m.Nets.M]
 		centre := recursion(m, alpha, z, u, mean)
 		spread := make([]float64, nz)
 		for k, v := range variance {
@@ -185,9 +185,9 @@ func TestInfer_IsTheStatedRecursion(t *testing.T) {
 func TestLoss_Annealed(t *testing.T) {
 	m := newModel(tiny(func(s *Settings) { s.Anneal.Updates = 1000 }), 3, 2)
 	b, noise := modeltest.Case{NX: 3, NU: 2}.Batch(4, 2), modeltest.Noise(0)
-	p := m.infer(autodiff.NewInferenceTape(m.params), b, 1, &noise)
+	p := m.infer(autodiff.NewInferenceTape(m.Params()), b, 1, &noise)
 	terms := make([]float32, 4)
-	m.Loss(autodiff.NewInferenceTape(m.params), b, modeltest.Noise(0), 290, terms) // c = 0.3
+	m.Loss(autodiff.NewInferenceTape(m.Params()), b, modeltest.Noise(0), 290, terms) // c = 0.3
 	const c = 0.3
 	unit := 1 / float64(b.T*b.B)
 	want := c * float64(terms[1])

@@ -28,7 +28,7 @@ func (m *Model) Terms() []model.Term {
 	terms := statespace.Terms()
 	terms[2].Short = "kl_1"
 	terms[3].Name, terms[3].Label, terms[3].Short = "kl_noise", "KL noise", "kl_w"
-	return append(terms, model.UsageTerms(m.dims.M)...)
+	return append(terms, model.UsageTerms(m.Nets.M)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:
@@ -44,7 +44,7 @@ func (m *Model) Terms() []model.Term {
 // between updates.
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise)
-	nll := m.emission.NegativeLogLikelihood(t, b, p.z)
+	nll := m.Emission.NegativeLogLikelihood(t, b, p.z)
 	klInitial := t.StandardKL(p.first.Mean, p.first.Variance)
 	klNoise := t.StandardKL(p.mean, p.variance)
 
@@ -56,7 +56,7 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 	weights := [3]float32{float32(unit * c), unit, unit}
 	loss := t.WeightedSum(weights[:], nll, first, rest)
 	values := [4]float32{loss.Value[0], unit * nll.Value[0], unit * klInitial.Value[0], unit * klNoise.Value[0]}
-	model.WriteUsage(terms[copy(terms, values[:]):], step, m.dims.M, p.weights.Value)
+	model.WriteUsage(terms[copy(terms, values[:]):], step, m.Nets.M, p.weights.Value)
 	return loss
 }
 
@@ -67,7 +67,7 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
 	p := m.infer(t, b, 1, &noise)
-	m.emission.LogLikelihood(w, b, p.z)
+	m.Emission.LogLikelihood(w, b, p.z)
 	w.Start(p.first)
 	w.Standard(p.w, 1)
 	w.Gaussian(p.w, p.mean, p.variance, -1)

@@ -5,35 +5,17 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// forecaster answers questions of a trained model. It never sees more than the prefix of a query.
-type forecaster struct {
-	*statespace.Shell
-	m *Model
-}
-
-var _ statespace.Core = (*Model)(nil)
-
 // NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return &forecaster{statespace.NewShell(m), m} }
-
-// Clone returns a forecaster for another goroutine.
-func (f *forecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
-
-// Sizes are the dimensions of the model.
-func (m *Model) Sizes() model.Dims { return m.dims }
-
-// Decoder is p(x | z).
-func (m *Model) Decoder() statespace.Emission { return m.emission }
+func (m *Model) NewForecaster() model.Forecaster { return statespace.NewShell(m, &m.Frame) }
 
 // Systems are the base systems; Q of a system is CᵢᵀCᵢ, that of its noise alone. (Mixed noise has the covariance of
 // mixed matrices, which is not the mixture of these.)
 func (m *Model) Systems() model.Systems {
-	d := m.dims
+	d := m.Nets
 	s := m.transition.Systems(d.M, d.NZ, d.NU)
 	for k := range d.M {
 		c := m.noiseMatrix(k)
@@ -58,7 +40,7 @@ func (m *Model) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (st
 // diagonal of Cᵀ·diag(σ_t²)·C. Both are given z_{t−1} as it was drawn: all that is random in z_t is then w_t. The
 // results are constants without a gradient; moments and weights have a row for each step from the second on.
 func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
-	nz := m.dims.NZ
+	nz := m.Nets.NZ
 	first := p.z.Rows - p.w.Rows
 	s := statespace.Posterior{Z: p.z, Mean: t.NewConstant(p.w.Rows, nz), Variance: t.NewConstant(p.w.Rows, nz)}
 	copy(s.Mean.Value, p.z.Value[first*nz:])
@@ -70,7 +52,7 @@ func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 			shift := p.mean.Value[at] - p.w.Value[at]
 			for j := range nz {
 				var c float32
-				for i, alpha := range p.weights.Value[row*m.dims.M:][:m.dims.M] {
+				for i, alpha := range p.weights.Value[row*m.Nets.M:][:m.Nets.M] {
 					c += float32(alpha * m.noiseMatrix(i)[k*nz+j])
 				}
 				mean[j] += float32(shift * c)
@@ -87,7 +69,7 @@ func (m *Model) states(t *autodiff.Tape, p posterior) statespace.Posterior {
 // again, if there is one, and the horizon.
 func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p := m.infer(t, g.Batch, g.Paths, noise)
-	nz, nu, rows := m.dims.NZ, m.dims.NU, g.Rows()
+	nz, nu, rows := m.Nets.NZ, m.Nets.NU, g.Rows()
 	// again is 1 if the prefix has a transition, whose noise is drawn once more; steps counts it and the horizon.
 	again := min(p.steps, 1)
 	steps := again + q.Horizon
@@ -110,18 +92,18 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	for i := range steps {
 		d.step(i)
 	}
-	mean, sd := m.emission.Predict(t, z.Slice((again+1)*rows, z.Rows))
+	mean, sd := m.Emission.Predict(t, z.Slice((again+1)*rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.mixing.Weights.Slice(again*rows, steps*rows)}
 }
 
 // Imagined draws every noise from its prior. Order of the noise: w_1 … w_T in one draw, [steps·n, nz].
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
-	z, w := t.New(steps*n, m.dims.NZ), statespace.Normals(t, noise, steps*n, m.dims.NZ)
-	m.initial.Start(t, z.Block(0, n), w.Block(0, n))
+	z, w := t.New(steps*n, m.Nets.NZ), statespace.Normals(t, noise, steps*n, m.Nets.NZ)
+	m.Initial.Start(t, z.Block(0, n), w.Block(0, n))
 	d := m.begin(t, z, u, w.Slice(n, w.Rows), n)
 	for i := range steps - 1 {
 		d.step(i)
 	}
-	mean, sd := m.emission.Predict(t, z)
+	mean, sd := m.Emission.Predict(t, z)
 	return statespace.Drawn{Z: z, Weights: d.mixing.Weights, Mean: mean, SD: sd}
 }

@@ -12,54 +12,41 @@ import (
 // Fusion is the parameters of a DVBF Fusion and the networks over them. One Fusion serves any number of tapes at a
 // time, as long as its parameters do not change.
 type Fusion struct {
-	dims   model.Dims
-	params *autodiff.Params
+	statespace.Frame
+	weights statespace.Weights
+	sketch  statespace.Sketch // what Graphs need to know of the parts
 
-	observations int // that q(h) reads
-	weights      statespace.Weights
-	sketch       statespace.Sketch // what Graphs need to know of the parts
-
-	initial    statespace.Initial
 	encoder    statespace.Encoder
 	mixing     statespace.Mixing
 	transition statespace.LocallyLinear
-	emission   statespace.Emission
 }
 
 var (
-	_ model.Trainable   = (*Fusion)(nil)
-	_ model.Forecasting = (*Fusion)(nil)
+	_ model.Trainable = (*Fusion)(nil)
+	_ statespace.Core = (*Fusion)(nil)
 )
 
 // NewFusion declares and initialises a model. Equal settings, data and key give equal parameters.
 func NewFusion(s *FusionSettings, d model.Data, key rng.Key) *Fusion {
-	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Fusion{params: p, dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}}
-	m.observations, m.weights = s.InitialObservations, s.Weights
 	nets := statespace.Nets{
-		Dims: m.dims, Hidden: s.Hidden, EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
+		Dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}, Hidden: s.Hidden,
+		EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
 		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
 	}
-	m.sketch = statespace.Sketch{
-		Residual: s.Residual, Floor: float32(s.VarianceFloor),
-		Initial: nets.InitialConfig(), Emission: nets.EmissionConfig(),
-	}
-	m.initial = statespace.NewInitial(p, m.sketch.Initial, &draws)
+	m := &Fusion{Frame: statespace.NewFrame(nets, &draws), weights: s.Weights}
+	p := m.Params()
+	m.sketch = statespace.Sketch{Nets: nets, Params: p, Residual: s.Residual, Floor: float32(s.VarianceFloor)}
 	m.encoder = statespace.NewEncoder(p, nets.EncoderConfig(), &draws)
 	m.mixing = statespace.NewMixing(p, s.Switches, s.Latent, d.NU, s.Hidden, s.Blocks, s.Weights, &draws)
 	m.transition = statespace.NewLocallyLinear(p, s.Switches, s.Latent, d.NU, s.Residual, float32(s.VarianceFloor), &draws)
-	m.emission = statespace.NewEmission(p, m.sketch.Emission, &draws)
-	p.Pack()
+	m.Complete(&draws)
 	return m
 }
 
-// Params are the parameters of model and inference.
-func (m *Fusion) Params() *autodiff.Params { return m.params }
-
 // Terms are what Loss reports: loss = reconstruction + kl_initial + kl_state.
 func (m *Fusion) Terms() []model.Term {
-	return append(statespace.Terms(), model.UsageTerms(m.dims.M)...)
+	return append(statespace.Terms(), model.UsageTerms(m.Nets.M)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:
@@ -69,54 +56,38 @@ func (m *Fusion) Terms() []model.Term {
 // with one draw of every latent variable; densities are summed over dimensions. It has no schedule.
 func (m *Fusion) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise)
-	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
+	nll := m.Emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.transition.Mean, p.transition.Q)
 	loss, usage := statespace.Loss(t, b, terms, statespace.Weighted{Sum: nll, Weight: 1},
-		statespace.Weighted{Sum: p.klInitial, Weight: 1}, statespace.Weighted{Sum: klState, Weight: 1})
-	model.WriteUsage(usage, step, m.dims.M, p.weights.Value)
+		statespace.Weighted{Sum: p.KLInitial, Weight: 1}, statespace.Weighted{Sum: klState, Weight: 1})
+	model.WriteUsage(usage, step, m.Nets.M, p.weights.Value)
 	return loss
 }
 
 // fusionPosterior is one pass of inference over a batch, with the prior of every step beside it.
 type fusionPosterior struct {
-	statespace.Posterior
+	statespace.Inference
 	transition statespace.Transition
 	weights    autodiff.Tensor // α_t from the second time step on
-	start      statespace.Start
-	klInitial  autodiff.Tensor
 }
 
-// infer draws the states of all time steps from the posterior, with so many paths of each sequence: n = B·paths
-// rows a step, path j of sequence i in row j·B+i. Order of the noise: h, then z step by step, in one draw of [T·n,
-// nz] numbers.
+// infer draws the states of all time steps from the posterior, with so many paths of each sequence. Order of the
+// noise: that of Frame.Infer.
 func (m *Fusion) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream) fusionPosterior {
-	nz, steps, n := m.dims.NZ, b.T-1, b.B*paths
-	p := fusionPosterior{Posterior: statespace.Posterior{
-		Z: t.New(b.T*n, nz), Mean: t.New(steps*n, nz),
-		Variance: t.New(steps*n, nz),
-	}}
-	eps := statespace.Normals(t, noise, b.T*n, nz)
-	p.start.Noise = eps.Block(0, n)
-	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
-	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
+	n := b.B * paths
+	p := fusionPosterior{Inference: m.Infer(t, b, paths, noise)}
 	// What does not depend on z is computed for all steps at once, and once for all paths.
 	meas := m.encoder.Measure(t, b).From(b.B).Repeat(t, b.B, paths)
-	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*b.NU:], steps*b.B, b.NU), b.B, paths)
-	mixing := m.mixing.Steps(t, p.Z, u, n)
+	mixing := m.mixing.Steps(t, p.Z, p.Controls, n)
 	p.weights = mixing.Weights
-	p.transition = m.transition.Steps(t, mixing.Weights, p.Z, u, n)
+	p.transition = m.transition.Steps(t, mixing.Weights, p.Z, p.Controls, n)
 
 	// Step i leads from block i of z to block i+1: weights from z_{t−1}, the transition with both sets of
 	// variances, then the product with the measurement of x_t, or the transition alone where x_t is not seen.
-	for i := range steps {
+	for i := range b.T - 1 {
 		mixing.Step(i)
 		p.transition.Step(i)
-		t.Fuse(autodiff.Fusion{
-			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
-			M1: p.transition.Mean.Block(i, n), V1: p.transition.QInference.Block(i, n),
-			M2: meas.Mean.Block(i, n), V2: meas.Variance.Block(i, n),
-			Noise: eps.Block(i+1, n), Seen: meas.SeenBlock(i, n),
-		})
+		p.Fuse(t, i, p.transition.Mean, p.transition.QInference, &meas, p.Noise.Block(i+1, n))
 	}
 	return p
 }
@@ -130,8 +101,8 @@ func (m *Fusion) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, d
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
 	p := m.infer(t, b, 1, &noise)
-	m.emission.LogLikelihood(w, b, p.Z)
-	w.Start(p.start)
+	m.Emission.LogLikelihood(w, b, p.Z)
+	w.Start(p.First)
 	// log p(z_t | z_{t−1}, u_t) − log q(z_t) at the draw, for all steps from the second on.
 	z := p.Z.Slice(b.B, p.Z.Rows)
 	w.Gaussian(z, p.transition.Mean, p.transition.Q, 1)

@@ -3,7 +3,6 @@ package dvbf
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -14,24 +13,13 @@ type fusionForecaster struct {
 	m *Fusion
 }
 
-var _ statespace.Core = (*Fusion)(nil)
-
 // NewForecaster returns a forecaster over the model's parameters.
 func (m *Fusion) NewForecaster() model.Forecaster {
-	return &fusionForecaster{statespace.NewShell(m), m}
+	return &fusionForecaster{statespace.NewShell(m, &m.Frame), m}
 }
 
-// Clone returns a forecaster for another goroutine.
-func (f *fusionForecaster) Clone() model.Forecaster { return f.m.NewForecaster() }
-
-// Sizes are the dimensions of the model.
-func (m *Fusion) Sizes() model.Dims { return m.dims }
-
-// Decoder is p(x | z).
-func (m *Fusion) Decoder() statespace.Emission { return m.emission }
-
 // Systems are the base systems.
-func (m *Fusion) Systems() model.Systems { return m.transition.Systems(m.dims.M, m.dims.NZ, m.dims.NU) }
+func (m *Fusion) Systems() model.Systems { return m.transition.Systems(m.Nets.M, m.Nets.NZ, m.Nets.NU) }
 
 // Filtered infers q(z_t) and the mixing weights α_t.
 func (m *Fusion) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (statespace.Posterior, autodiff.Tensor) {
@@ -44,22 +32,22 @@ func (m *Fusion) Filtered(t *autodiff.Tape, b model.Batch, noise *rng.Stream) (s
 // [(Horizon+1)·rows, nz] numbers.
 func (m *Fusion) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p, rows := m.infer(t, g.Batch, g.Paths, noise), g.Rows()
-	z := t.New((q.Horizon+1)*rows, m.dims.NZ)
+	z := t.New((q.Horizon+1)*rows, m.Nets.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
 	p.Start(t, z.Block(0, rows), eps.Block(0, rows))
-	weights := m.roll(t, z, statespace.Controls(t, q, m.dims.NU, g), eps, rows)
-	mean, sd := m.emission.Predict(t, z.Slice(rows, z.Rows))
+	weights := m.roll(t, z, statespace.Controls(t, q, m.Nets.NU, g), eps, rows)
+	mean, sd := m.Emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: weights}
 }
 
 // Imagined draws h from its prior and all else from the generative model. Order of the noise: h, then z step by
 // step.
 func (m *Fusion) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
-	z := t.New(steps*n, m.dims.NZ)
+	z := t.New(steps*n, m.Nets.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, z.Cols)
-	m.initial.Start(t, z.Block(0, n), eps.Block(0, n))
+	m.Initial.Start(t, z.Block(0, n), eps.Block(0, n))
 	weights := m.roll(t, z, u, eps, n)
-	mean, sd := m.emission.Predict(t, z)
+	mean, sd := m.Emission.Predict(t, z)
 	return statespace.Drawn{Z: z, Weights: weights, Mean: mean, SD: sd}
 }
 

@@ -106,8 +106,8 @@ func TestFusionInfer_MixesBySigmoid(t *testing.T) {
 	m := newFusion(tinyFusion(nil), 3, 2)
 	c := modeltest.Case{NX: 3, NU: 2}
 	b, noise := c.Batch(4, 2), modeltest.Noise(0)
-	p := m.infer(autodiff.NewInferenceTape(m.params), b, 1, &noise)
-	nz, systems := m.dims.NZ, m.dims.M
+	p := m.infer(autodiff.NewInferenceTape(m.Params()), b, 1, &noise)
+	nz, systems := m.Nets.NZ, m.Nets.M
 	a, in := m.transition.A.Values(), m.transition.B.Values()
 	for row := range 3 * 2 {
 		z, u := p.Z.Value[row*nz:][:nz], b.Controls[(row+2)*2:][:2]

@@ -2,7 +2,6 @@ package gibbs
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -269,20 +268,7 @@ func (m *Model) data(recordings []Recording) Data {
 func FromBatch(b model.Batch) []Recording {
 	recordings := make([]Recording, b.B)
 	for n := range recordings {
-		r := Recording{Y: make([]float64, b.T*b.NX), U: make([]float64, b.T*b.NU)}
-		for t := range b.T {
-			row := t*b.B + n
-			for i := range b.NX {
-				r.Y[t*b.NX+i] = float64(b.Observations[row*b.NX+i])
-				if b.Seen != nil && b.Seen[row*b.NX+i] == 0 {
-					r.Y[t*b.NX+i] = math.NaN()
-				}
-			}
-			for i := range b.NU {
-				r.U[t*b.NU+i] = float64(b.Controls[row*b.NU+i])
-			}
-		}
-		recordings[n] = r
+		recordings[n].Y, recordings[n].U = b.Sequence(n)
 	}
 	return recordings
 }

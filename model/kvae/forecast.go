@@ -123,15 +123,14 @@ func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 // Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the
 // means, as in the paper; several draw the last state of the prefix and all noise that follows.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, q.Horizon, func(g statespace.Group, noise *rng.Stream) {
-		statespace.Collect(dst, q, g, f.rollOut(q, f.infer(g.Batch), g, noise), noise)
-	})
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, q.Horizon, f.paths)
 }
 
-// rollOut continues the filtered sequences of a group by its paths, from the state of LSTM and filter after the
-// last step. Of several paths noise is, in order: the last state; of each step that of the transition and that of
+// paths continues the filtered sequences of a group by its paths, from the state of LSTM and filter after the last
+// step. Of several paths noise is, in order: the last state; of each step that of the transition and that of
 // the code. The LSTM reads the codes of its path.
-func (f *forecaster) rollOut(q model.Query, p filtered, g statespace.Group, noise *rng.Stream) statespace.Paths {
+func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
+	p := f.infer(g.Batch)
 	t, n, last := f.tape, &f.m.state, p.seq.steps-1
 	rows := g.Rows()
 	repeat := func(x autodiff.Tensor) autodiff.Tensor { return statespace.Repeat(t, x, g.N, g.Paths) }

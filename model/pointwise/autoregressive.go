@@ -137,8 +137,14 @@ func Check(setup model.Setup) []model.Fault {
 		"a training sequence of %d step has nothing to predict", setup.Sequence)}
 }
 
-// Ignored returns the common setting that a process of order one ignores: it sees nothing before the last observation.
-func Ignored() []model.Fault {
+// firstOrder are settings of a process of order one.
+type firstOrder struct{}
+
+// Check returns what does not fit together.
+func (firstOrder) Check(setup model.Setup) []model.Fault { return Check(setup) }
+
+// Ignored returns the common setting without effect: a process of order one sees nothing before the last observation.
+func (firstOrder) Ignored(model.Setup) []model.Fault {
 	return []model.Fault{model.Faultf([]string{"eval.filter_window", "model.kind"}, "leave it out",
 		"the model predicts from the last observation alone, whatever was before it")}
 }

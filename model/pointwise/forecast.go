@@ -38,9 +38,7 @@ func (f *forecaster) Dims() model.Dims { return f.dims }
 
 // Forecast draws q.Samples paths from the last observation on. The mean is exact: the path without noise.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.dims, q.Horizon, func(g statespace.Group, noise *rng.Stream) {
-		statespace.Collect(dst, q, g, f.paths(q, g, noise), noise)
-	})
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.dims, q.Horizon, f.paths)
 }
 
 // paths draws the paths of a group, x_t = E[x_t | x_{t−1}, u_t] + σ ⊙ ε, and the path of the expectation beside

@@ -68,7 +68,7 @@ func Linear() model.Family {
 }
 
 // LinearSettings are the keys of the family: none.
-type LinearSettings struct{}
+type LinearSettings struct{ firstOrder }
 
 // New builds the model.
 func (*LinearSettings) New(d model.Data, _ rng.Key) (model.Model, error) { return NewLinear(d), nil }
@@ -77,9 +77,3 @@ func (*LinearSettings) New(d model.Data, _ rng.Key) (model.Model, error) { retur
 func (*LinearSettings) Describe() model.Description {
 	return model.Description{Text: "linear in the last observation and the control", Bound: Bound, Variant: "linear"}
 }
-
-// Check returns what does not fit together.
-func (*LinearSettings) Check(setup model.Setup) []model.Fault { return Check(setup) }
-
-// Ignored returns what has no effect.
-func (*LinearSettings) Ignored(model.Setup) []model.Fault { return Ignored() }

@@ -29,9 +29,7 @@ func (f *lstmForecaster) Dims() model.Dims { return model.Dims{NX: f.m.data.NX, 
 // Forecast reads the prefix and continues it by draws that are fed back. The mean is the path without noise. Of binary
 // observations the probabilities are fed back, and rollouts differ in their controls only.
 func (f *lstmForecaster) Forecast(dst *model.Forecast, q model.Query) {
-	statespace.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), q.Horizon, func(g statespace.Group, noise *rng.Stream) {
-		statespace.Collect(dst, q, g, f.paths(q, g, noise), noise)
-	})
+	statespace.Answer(&f.prefixes, f.tape, dst, q, f.Dims(), q.Horizon, f.paths)
 }
 
 // paths reads x_1 … x_{T−1} with the controls of the prefix, then x_T and predictions with those after it.

@@ -55,7 +55,7 @@ func Static() model.Family {
 }
 
 // StaticSettings are the keys of the family: none.
-type StaticSettings struct{}
+type StaticSettings struct{ firstOrder }
 
 // New builds the model.
 func (*StaticSettings) New(d model.Data, _ rng.Key) (model.Model, error) { return NewStatic(d), nil }
@@ -64,9 +64,3 @@ func (*StaticSettings) New(d model.Data, _ rng.Key) (model.Model, error) { retur
 func (*StaticSettings) Describe() model.Description {
 	return model.Description{Text: "the last observation, with learned noise", Bound: Bound, Variant: "static"}
 }
-
-// Check returns what does not fit together.
-func (*StaticSettings) Check(setup model.Setup) []model.Fault { return Check(setup) }
-
-// Ignored returns what has no effect.
-func (*StaticSettings) Ignored(model.Setup) []model.Fault { return Ignored() }

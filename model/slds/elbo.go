@@ -3,7 +3,6 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -35,12 +34,12 @@ func (m *Model) Terms() []model.Term {
 // appendix, whose sums end at T−1 by a slip.)
 func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uint64, terms []float32) autodiff.Tensor {
 	p := m.infer(t, b, 1, &noise, m.cfg.Anneal.At(step), m.cfg.posteriorSamples())
-	nll := m.emission.NegativeLogLikelihood(t, b, p.Z)
+	nll := m.Emission.NegativeLogLikelihood(t, b, p.Z)
 	klState := t.GaussianKL(p.Mean, p.Variance, p.dynamics.state.Mean, p.dynamics.state.Q)
 
 	state := float32(m.cfg.Warmup.At(step))
 	parts := [4]statespace.Weighted{
-		{Sum: nll, Weight: 1}, {Sum: p.klInitial, Weight: state}, {Sum: klState, Weight: state},
+		{Sum: nll, Weight: 1}, {Sum: p.KLInitial, Weight: state}, {Sum: klState, Weight: state},
 	}
 	n := 3
 	if m.cfg.Switching != Deterministic {
@@ -54,32 +53,22 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 
 // posterior is one pass of inference over a batch.
 type posterior struct {
-	statespace.Posterior // of z
+	statespace.Inference // of z
 	dynamics             dynamics
 	switches             switches
-	start                statespace.Start
-	klInitial            autodiff.Tensor
 }
 
-// infer draws z and s of all time steps from the posterior, with so many paths of each sequence: n = B·paths rows
-// a step, path j of sequence i in row j·B+i. Order of the noise: h, z step by step in one draw of [T·n, nz]
-// numbers, then the switch with the given number of samples of [steps·n, M] numbers each, of which the first is
-// the draw.
+// infer draws z and s of all time steps from the posterior, with so many paths of each sequence. Order of the noise:
+// that of Frame.Infer, then the switch with the given number of samples of [steps·n, M] numbers each, of which the
+// first is the draw.
 func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Stream, temps Temperatures,
 	samples int,
 ) posterior {
 	c, steps, n := m.cfg, b.T-1, b.B*paths
-	p := posterior{Posterior: statespace.Posterior{
-		Z: t.New(b.T*n, c.NZ), Mean: t.New(steps*n, c.NZ), Variance: t.New(steps*n, c.NZ),
-	}}
-	eps := statespace.Normals(t, noise, b.T*n, c.NZ)
-	p.start.Noise = eps.Block(0, n)
-	p.start.Mean, p.start.Variance = m.initial.Infer(t, p.Z.Block(0, n), b, p.start.Noise)
-	p.klInitial = t.StandardKL(p.start.Mean, p.start.Variance)
+	p := posterior{Inference: m.Infer(t, b, paths, noise)}
 	// What depends on neither z nor s is computed for all steps at once, and once for all paths.
 	meas := m.recognition.measure(t, c, b).from(b.B).repeat(t, b.B, paths)
-	u := statespace.Repeat(t, t.Constant(b.Controls[b.B*c.NU:], steps*b.B, c.NU), b.B, paths)
-	p.dynamics = m.transition.begin(t, p.Z, u, autodiff.Tensor{}, n)
+	p.dynamics = m.transition.begin(t, p.Z, p.Controls, autodiff.Tensor{}, n)
 	p.switches = c.newSwitches(&p.dynamics, temps, meas, c.drawSwitchNoise(t, noise, samples, steps*n))
 
 	// Step i: the transition of the switch from z_{t−1} and s_{t−1}, a draw of s_t from its posterior, which
@@ -89,12 +78,7 @@ func (m *Model) infer(t *autodiff.Tape, b model.Batch, paths int, noise *rng.Str
 		p.dynamics.proposeSwitch(i, p.switches.draws())
 		p.switches.posterior(&p.dynamics, i)
 		p.dynamics.move(i)
-		t.Fuse(autodiff.Fusion{
-			Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
-			M1: p.dynamics.state.Mean.Block(i, n), V1: p.dynamics.state.QInference.Block(i, n),
-			M2: meas.Mean.Block(i, n), V2: meas.Variance.Block(i, n),
-			Noise: eps.Block(i+1, n), Seen: meas.SeenBlock(i, n),
-		})
+		p.Fuse(t, i, p.dynamics.state.Mean, p.dynamics.state.QInference, &meas.Measurement, p.Noise.Block(i+1, n))
 	}
 	return p
 }

@@ -3,7 +3,6 @@ package slds
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -16,29 +15,18 @@ type Forecaster struct {
 }
 
 var (
-	_ statespace.Core  = (*Model)(nil)
 	_ model.Forecaster = (*Forecaster)(nil)
 	_ model.Smoother   = (*Forecaster)(nil)
 )
 
 // NewForecaster returns a forecaster over the model's parameters.
-func NewForecaster(m *Model) *Forecaster { return &Forecaster{statespace.NewShell(m), m} }
-
-// NewForecaster returns a forecaster over the model's parameters.
-func (m *Model) NewForecaster() model.Forecaster { return NewForecaster(m) }
-
-// Clone returns a forecaster for another goroutine.
-func (f *Forecaster) Clone() model.Forecaster { return NewForecaster(f.m) }
+func (m *Model) NewForecaster() model.Forecaster {
+	return &Forecaster{statespace.NewShell(m, &m.Frame), m}
+}
 
 // Smooth averages paths of the posterior q of training, whose switches are inferred from all later observations too, if
 // the measurement is the LSTM.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { statespace.Smooth(dst, f, b) }
-
-// Sizes are the dimensions of the model.
-func (m *Model) Sizes() model.Dims { return m.cfg.Dims }
-
-// Decoder is p(x | z).
-func (m *Model) Decoder() statespace.Emission { return m.emission }
 
 // Systems are the base systems.
 func (m *Model) Systems() model.Systems {
@@ -66,7 +54,7 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 		clear(switches.Value)
 	}
 	d := m.roll(t, z, statespace.Controls(t, q, c.NU, g), eps, p.lastSwitch(rows), rows, switches)
-	mean, sd := m.emission.Predict(t, z.Slice(rows, z.Rows))
+	mean, sd := m.Emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.weights}
 }
 
@@ -75,9 +63,9 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, m.cfg.NZ)
-	m.initial.Start(t, z.Block(0, n), eps.Block(0, n))
+	m.Initial.Start(t, z.Block(0, n), eps.Block(0, n))
 	d := m.roll(t, z, u, eps, autodiff.Tensor{}, n, m.cfg.drawSwitchNoise(t, noise, 1, u.Rows))
-	mean, sd := m.emission.Predict(t, z)
+	mean, sd := m.Emission.Predict(t, z)
 	return statespace.Drawn{Z: z, Weights: d.weights, Mean: mean, SD: sd}
 }
 

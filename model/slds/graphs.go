@@ -1,8 +1,6 @@
 package slds
 
 import (
-	"fmt"
-
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
@@ -13,15 +11,19 @@ import (
 func (f *Forecaster) Graphs(horizon int) []model.Graph {
 	m, c := f.m, f.m.cfg
 	s := statespace.Sketch{
-		Params: m.params, NX: c.NX, NU: c.NU, NZ: c.NZ, M: c.M, Residual: c.Residual, Offset: c.Offset,
-		Floor:   c.VarianceFloor,
-		Initial: c.InitialConfig(), Emission: c.EmissionConfig(),
+		Nets: m.Nets, Params: m.Params(), Residual: c.Residual, Offset: c.Offset, Floor: c.VarianceFloor,
+		Switch: model.Value{Name: "s", Width: c.M, Doc: "switch that led to it"},
 	}
 	list := []model.Graph{s.Encoder(), s.Begin()}
 	for _, first := range []bool{true, false} {
 		list = append(list, m.filterGraph(s, first), m.transitionGraph(s, first))
 	}
-	return append(list, m.predictGraph(s, horizon), s.Emit())
+	// A prediction follows the means: no noise.
+	predict := s.Predict(horizon, func(b *model.Builder, z, switched, u string) (next, led string) {
+		next, _, led, _ = m.advanceGraph(b, s, false, z, switched, u, "")
+		return next, led
+	})
+	return append(list, predict, s.Emit())
 }
 
 // proposeGraph computes the transition of the switch: logits, or mean and the two variances (prior, inference),
@@ -56,19 +58,6 @@ func (m *Model) mixGraph(b *model.Builder, scores string) string {
 	return b.Op("Softmax", scores)
 }
 
-// stateInputs declares the inputs that a step goes on from.
-func (m *Model) stateInputs(b *model.Builder, first bool) (z, s, u string) {
-	c := m.cfg
-	z = b.Input("z", c.NZ, "latent state before the step")
-	if !first {
-		s = b.Input("s", c.M, "switch that led to it")
-	}
-	if c.NU > 0 {
-		u = b.Input("u", c.NU, "controls that act during the step")
-	}
-	return z, s, u
-}
-
 // noiseInputs declares the noise of a step; a deterministic switch has none, and an empty name.
 func (m *Model) noiseInputs(b *model.Builder) (state, switches string) {
 	state = b.Input("noise_z", m.cfg.NZ, "standard normal; zeros: the mean")
@@ -86,13 +75,11 @@ func (m *Model) noiseInputs(b *model.Builder) (state, switches string) {
 }
 
 // stateOutputs declares what every step returns.
-func (m *Model) stateOutputs(b *model.Builder, z, mean, variance, s, weights string) {
-	c := m.cfg
-	b.Output("z_next", z, c.NZ, "latent state that the next step goes on from")
-	b.Output("mean", mean, c.NZ, "mean of the latent state")
-	b.Output("variance", variance, c.NZ, "its variance")
-	b.Output("s_next", s, c.M, "switch that led to it")
-	b.Output("weights", weights, c.M, "mixing weights of the base systems")
+func (m *Model) stateOutputs(b *model.Builder, k statespace.Sketch, z, mean, variance, s, weights string) model.Graph {
+	k.Outputs(b, z, mean, variance)
+	b.Output("s_next", s, m.cfg.M, k.Switch.Doc)
+	b.Output("weights", weights, m.cfg.M, "mixing weights of the base systems")
+	return b.Graph()
 }
 
 // filterGraph is Step; first is for the step from z_1.
@@ -101,9 +88,9 @@ func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 	if first {
 		name = "first_filter_step"
 	}
-	b := model.New(name, "filters the next observation", m.params)
+	b := model.New(name, "filters the next observation", m.Params())
 	c := m.cfg
-	z, s, u := m.stateInputs(b, first)
+	z, s, u := k.Inputs(b, first)
 	x := b.Input("x", c.NX, "observation; where it is not seen, any finite numbers")
 	seen := b.Input("seen", 1, "1, or 0 where the observation misses a value")
 	noiseZ, noiseS := m.noiseInputs(b)
@@ -133,8 +120,7 @@ func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 	// From here on the switch has led to weights: transition, product with the measurement, draw.
 	mean, _, q := k.Move(b, z, u, weights)
 	mean, variance := b.Fuse(mean, q, measMean, measVariance, seen)
-	m.stateOutputs(b, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
-	return b.Graph()
+	return m.stateOutputs(b, k, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
 }
 
 // switchFeatures is what the measurement of the switch reads: an LSTM after one step from zeros, as the filter has
@@ -180,36 +166,9 @@ func (m *Model) transitionGraph(k statespace.Sketch, first bool) model.Graph {
 	if first {
 		name = "first_transition"
 	}
-	b := model.New(name, "predicts the next latent state", m.params)
-	z, s, u := m.stateInputs(b, first)
+	b := model.New(name, "predicts the next latent state", m.Params())
+	z, s, u := k.Inputs(b, first)
 	noiseZ, noiseS := m.noiseInputs(b)
 	mean, variance, draw, weights := m.advanceGraph(b, k, first, z, s, u, noiseS)
-	m.stateOutputs(b, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
-	return b.Graph()
-}
-
-// predictGraph follows the means of so many steps and decodes them.
-func (m *Model) predictGraph(k statespace.Sketch, horizon int) model.Graph {
-	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
-		m.params)
-	c := m.cfg
-	z, s := b.Input("z", c.NZ, "latent state of the last step"), b.Input("s", c.M, "switch that led to it")
-	if c.NU > 0 {
-		b.Input("controls", horizon*c.NU, "controls of all steps side by side")
-	}
-	var list []string
-	// Every step of the horizon is unrolled: a graph has no loops.
-	for i := range horizon {
-		u := ""
-		if c.NU > 0 {
-			u = b.Part("controls", horizon*c.NU, i*c.NU, c.NU)
-		}
-		z, _, s, _ = m.advanceGraph(b, k, false, z, s, u, "")
-		mean, _ := k.Decode(b, z)
-		list = append(list, mean)
-	}
-	b.Output("x", b.Concat(list...), horizon*c.NX, "predicted observations of all steps side by side")
-	b.Output("z_next", z, c.NZ, "latent state after them")
-	b.Output("s_next", s, c.M, "switch that led to it")
-	return b.Graph()
+	return m.stateOutputs(b, k, b.Draw(mean, variance, noiseZ), mean, variance, draw, weights)
 }

@@ -25,7 +25,6 @@ package slds
 import (
 	"fmt"
 
-	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -34,19 +33,17 @@ import (
 // Model is the parameters of a switching linear dynamical system and the networks over them. One
 // Model serves any number of tapes at a time, as long as its parameters do not change.
 type Model struct {
-	cfg    Config
-	params *autodiff.Params
-	note   string // about the divergence of the switches
+	statespace.Frame
+	cfg  Config
+	note string // about the divergence of the switches
 
-	initial     statespace.Initial
 	recognition recognitionNet
 	transition  transitionNet
-	emission    statespace.Emission
 }
 
 var (
-	_ model.Trainable   = (*Model)(nil)
-	_ model.Forecasting = (*Model)(nil)
+	_ model.Trainable = (*Model)(nil)
+	_ statespace.Core = (*Model)(nil)
 )
 
 // New declares and initialises a model. Equal configuration and key give equal parameters: all come from one
@@ -55,16 +52,10 @@ func New(cfg Config, key rng.Key) (*Model, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("new model: %w", err)
 	}
-	p := autodiff.NewParams()
 	draws := key.At(0, 0, 0)
-	m := &Model{cfg: cfg, params: p, note: cfg.divergenceNote()}
-	m.initial = statespace.NewInitial(p, cfg.InitialConfig(), &draws)
-	m.recognition = newRecognitionNet(p, cfg, &draws)
-	m.transition = newTransitionNet(p, cfg, &draws)
-	m.emission = statespace.NewEmission(p, cfg.EmissionConfig(), &draws)
-	p.Pack()
+	m := &Model{Frame: statespace.NewFrame(cfg.Nets, &draws), cfg: cfg, note: cfg.divergenceNote()}
+	m.recognition = newRecognitionNet(m.Params(), cfg, &draws)
+	m.transition = newTransitionNet(m.Params(), cfg, &draws)
+	m.Complete(&draws)
 	return m, nil
 }
-
-// Params are the parameters θ and φ.
-func (m *Model) Params() *autodiff.Params { return m.params }

@@ -29,10 +29,10 @@ func TestForecast_FollowsThePrior(t *testing.T) {
 		fill(m, net+".sd_inference.weight", 0)
 		fill(m, net+".sd_inference.bias", 5)
 	}
-	m.params.Pack()
+	m.Params().Pack()
 	q := model.Query{Prefix: randomBatch(c, 4, 1), Horizon: 3, Samples: 20, Controls: make([]float32, 3*c.NU), Noise: noiseOf(2)}
 	var f, other model.Forecast
-	NewForecaster(m).Forecast(&f, q)
+	m.NewForecaster().Forecast(&f, q)
 	for i := range f.Mean {
 		lo, hi := f.Paths[i], f.Paths[i]
 		for p := range q.Samples {
@@ -47,7 +47,7 @@ func TestForecast_FollowsThePrior(t *testing.T) {
 	var switches [][]float32
 	for seed := range uint64(2) {
 		q.Noise = noiseOf(seed)
-		NewForecaster(m).Forecast(&other, q)
+		m.NewForecaster().Forecast(&other, q)
 		switches = append(switches, slices.Clone(other.Switches))
 	}
 	for i, w := range switches[0] {
@@ -63,7 +63,7 @@ func TestConcreteSwitch_PriorTemperature(t *testing.T) {
 		c := tiny()
 		c.Weights = weights
 		m := newModel(t, c)
-		tape := autodiff.NewInferenceTape(m.params)
+		tape := autodiff.NewInferenceTape(m.Params())
 		draws := noiseOf(3)
 		z, u := statespace.Normals(tape, &draws, 2, c.NZ), statespace.Normals(tape, &draws, 1, c.NU)
 		d := m.transition.begin(tape, z, u, statespace.Normals(tape, &draws, 1, c.M), 1)
@@ -99,8 +99,8 @@ func TestLoss_PairsOfPriorAndPosterior(t *testing.T) {
 	m := newModel(t, c)
 	fill(m, "transition.Q", float32(softplusInverse(0.3)))
 	fill(m, "transition.Q_inference", float32(softplusInverse(0.7)))
-	m.params.Pack()
-	tape, terms := autodiff.NewInferenceTape(m.params), make([]float32, 5)
+	m.Params().Pack()
+	tape, terms := autodiff.NewInferenceTape(m.Params()), make([]float32, 5)
 	b, noise := randomBatch(c, 6, 3), noiseOf(0)
 	p := m.infer(tape, b, 1, &noise, c.Anneal.At(0), c.posteriorSamples())
 	meas := m.recognition.measure(tape, c, b).from(b.B)
@@ -114,7 +114,7 @@ func TestLoss_PairsOfPriorAndPosterior(t *testing.T) {
 		kl += 0.5*math.Log(0.3/vq) + (vq+diff*diff)/0.6 - 0.5
 	}
 	want := []float64{kl / float64(b.T*b.B), relaxedKL(p, c) / float64(b.T*b.B)}
-	m.Loss(autodiff.NewInferenceTape(m.params), b, noiseOf(0), 0, terms)
+	m.Loss(autodiff.NewInferenceTape(m.Params()), b, noiseOf(0), 0, terms)
 	for i, w := range want {
 		if got := float64(terms[3+i]); math.Abs(got-w) > 1e-3*math.Abs(w) {
 			t.Errorf("%s is %v, want %v", m.Terms()[3+i].Name, got, w)
@@ -163,7 +163,7 @@ func TestDeterministic_MixesByTheLogits(t *testing.T) {
 	c.Switching = Deterministic
 	m := newModel(t, c)
 	b, noise := randomBatch(c, 6, 3), noiseOf(0)
-	p := m.infer(autodiff.NewInferenceTape(m.params), b, 1, &noise, c.Anneal.Final(), 1)
+	p := m.infer(autodiff.NewInferenceTape(m.Params()), b, 1, &noise, c.Anneal.Final(), 1)
 	logits := p.dynamics.heads[0]
 	for row := range logits.Rows {
 		var sum float64
@@ -180,10 +180,10 @@ func TestDeterministic_MixesByTheLogits(t *testing.T) {
 	fill(m, "initial.sd.bias", -40)
 	fill(m, "transition.Q", -40)
 	fill(m, "transition.Q_inference", -40)
-	m.params.Pack()
+	m.Params().Pack()
 	q := model.Query{Prefix: b, Horizon: 3, Samples: 2, Controls: make([]float32, 3*3*c.NU), Noise: noiseOf(2)}
 	var f model.Forecast
-	NewForecaster(m).Forecast(&f, q)
+	m.NewForecaster().Forecast(&f, q)
 	half := len(f.Paths) / 2
 	for i, x := range f.Paths[:half] {
 		if math.Abs(float64(x-f.Paths[half+i])) > 0.05 {
@@ -198,17 +198,17 @@ func TestForecast_FromOneObservation(t *testing.T) {
 	m := newModel(t, c)
 	q := model.Query{Prefix: randomBatch(c, 1, 2), Horizon: 3, Samples: 2, Controls: make([]float32, 3*2*c.NU), Noise: noiseOf(2)}
 	var f model.Forecast
-	NewForecaster(m).Forecast(&f, q)
+	m.NewForecaster().Forecast(&f, q)
 	if slices.ContainsFunc(f.Mean, func(v float32) bool { return math.IsNaN(float64(v)) }) {
 		t.Errorf("forecast %v", f.Mean)
 	}
 }
 
 func fill(m *Model, name string, value float32) {
-	for _, w := range m.params.Layout() {
+	for _, w := range m.Params().Layout() {
 		if w.Name == name {
 			for i := range w.Size {
-				m.params.Values[w.Offset+i] = value
+				m.Params().Values[w.Offset+i] = value
 			}
 			return
 		}

@@ -100,7 +100,7 @@ func TestForecast_AveragesPaths(t *testing.T) {
 	for name, c := range variants() {
 		q := model.Query{Prefix: randomBatch(c, 4, 3), Horizon: 5, Samples: 2, Controls: make([]float32, 5*3*c.NU), Noise: noiseOf(2)}
 		var first model.Forecast
-		NewForecaster(newModel(t, c)).Forecast(&first, q)
+		newModel(t, c).NewForecaster().Forecast(&first, q)
 		for row := range 5 * 3 {
 			var sum float32
 			for _, w := range first.Switches[row*c.M : (row+1)*c.M] {
@@ -140,7 +140,7 @@ func TestMeasurement_SeesWhatItMay(t *testing.T) {
 		m := newModel(t, c)
 		weights := func(b model.Batch) []float32 {
 			var f model.Filtering
-			NewForecaster(m).Filter(&f, b, noiseOf(0))
+			m.NewForecaster().(model.Filterer).Filter(&f, b, noiseOf(0))
 			return slices.Clone(f.Switches[c.M : 2*c.M]) // of the second time step
 		}
 		b := randomBatch(c, 6, 1)
@@ -168,9 +168,9 @@ func checkRecursion(t *testing.T, c Config) {
 	for _, w := range []*autodiff.Weight{m.transition.mixing.W, m.transition.mixing.B} {
 		w.Fill(0) // equal weights 1/M whatever s is
 	}
-	m.params.Pack()
+	m.Params().Pack()
 
-	tape := autodiff.NewInferenceTape(m.params)
+	tape := autodiff.NewInferenceTape(m.Params())
 	z := tape.New(4*2, c.NZ)
 	draws := noiseOf(9)
 	draws.Normals(z.Value[:2*c.NZ])
@@ -219,14 +219,14 @@ func recursion(m *Model, z, u []float32) []float64 {
 
 func TestNew_IsAFunctionOfTheKey(t *testing.T) {
 	a, b := newModel(t, tiny()), newModel(t, tiny())
-	if !slices.Equal(a.params.Values, b.params.Values) {
+	if !slices.Equal(a.Params().Values, b.Params().Values) {
 		t.Error("equal keys give different parameters")
 	}
 	other, err := New(tiny(), rng.New(6, rng.Init))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if slices.Equal(a.params.Values, other.params.Values) {
+	if slices.Equal(a.Params().Values, other.Params().Values) {
 		t.Error("different keys give equal parameters")
 	}
 }

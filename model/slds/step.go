@@ -8,14 +8,6 @@ import (
 
 var _ model.Exporter = (*Forecaster)(nil)
 
-// Warmup is how many observations q(h) reads: k.
-func (f *Forecaster) Warmup() int { return f.m.cfg.InitialObservations }
-
-// Begin infers z_1 = t(h) from the mean of q(h).
-func (f *Forecaster) Begin(dst *model.Belief, first model.Batch) {
-	f.m.initial.Begin(f.Tape, dst, first, f.m.cfg.Dims)
-}
-
 // Step filters the next observation. The measurement of the switch reads the present alone, also where it is an LSTM.
 func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Disturbance) {
 	t, c := f.Tape, f.m.cfg
@@ -24,13 +16,9 @@ func (f *Forecaster) Step(dst, from *model.Belief, b model.Batch, noise model.Di
 	d, s := f.stand(from, b.Controls, meas, noise)
 	s.posterior(&d, 0)
 	d.move(0)
-	mean, variance := t.New(b.B, c.NZ), t.New(b.B, c.NZ)
-	t.Fuse(autodiff.Fusion{
-		Draw: d.z.Block(1, b.B), Mean: mean, Variance: variance, M1: d.state.Mean, V1: d.state.QInference, M2: meas.Mean,
-		V2:    meas.Variance,
-		Noise: statespace.Disturbance(t, noise.State, b.B, c.NZ), Seen: meas.Seen,
-	})
-	f.leave(dst, &d, s.draws(), mean, variance)
+	p := statespace.Posterior{Z: d.z, Mean: t.New(b.B, c.NZ), Variance: t.New(b.B, c.NZ)}
+	p.Fuse(t, 0, d.state.Mean, d.state.QInference, &meas.Measurement, statespace.Disturbance(t, noise.State, b.B, c.NZ))
+	f.Leave(dst, p, s.draws(), d.weights)
 }
 
 // Advance predicts the next state from the priors of switch and state. Mean and Variance of dst are those of p(z_t
@@ -42,7 +30,7 @@ func (f *Forecaster) Advance(dst, from *model.Belief, u []float32, noise model.D
 	s.prior(&d, 0)
 	d.move(0)
 	t.Draw(d.z.Block(1, from.B), d.state.Mean, d.state.Q, statespace.Disturbance(t, noise.State, from.B, c.NZ))
-	f.leave(dst, &d, s.draws(), d.state.Mean, d.state.Q)
+	f.Leave(dst, statespace.Posterior{Z: d.z, Mean: d.state.Mean, Variance: d.state.Q}, s.draws(), d.weights)
 }
 
 // stand lays out one step from a belief, with the transition of its switch computed: block 0 of z is the state of
@@ -63,15 +51,4 @@ func (f *Forecaster) stand(from *model.Belief, u []float32, meas measurement, no
 	s := c.newSwitches(&d, c.Anneal.Final(), meas, statespace.Disturbance(t, noise.Switch, n, c.M))
 	d.proposeSwitch(0, s.draws())
 	return d, s
-}
-
-// leave writes the belief after a step.
-func (f *Forecaster) leave(dst *model.Belief, d *dynamics, s, mean, variance autodiff.Tensor) {
-	c, n := f.m.cfg, d.block
-	dst.Resize(n, c.Dims, true)
-	copy(dst.Z, d.z.Block(1, n).Value)
-	copy(dst.Mean, mean.Value)
-	copy(dst.Variance, variance.Value)
-	copy(dst.Switch, s.Value)
-	copy(dst.Weights, d.weights.Value)
 }

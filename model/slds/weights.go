@@ -18,8 +18,8 @@ func (m *Model) LogWeights(t *autodiff.Tape, b model.Batch, noise rng.Stream, ds
 	clear(dst)
 	w := statespace.LogWeights{Tape: t, Sums: dst}
 	p := m.infer(t, b, 1, &noise, m.cfg.Anneal.Final(), 1)
-	m.emission.LogLikelihood(w, b, p.Z)
-	w.Start(p.start)
+	m.Emission.LogLikelihood(w, b, p.Z)
+	w.Start(p.First)
 	z := p.Z.Slice(b.B, p.Z.Rows)
 	w.Gaussian(z, p.dynamics.state.Mean, p.dynamics.state.Q, 1)
 	w.Gaussian(z, p.Mean, p.Variance, -1)

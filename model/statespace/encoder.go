@@ -100,11 +100,8 @@ func From(x autodiff.Tensor, rows int) autodiff.Tensor {
 func CompleteRows(t *autodiff.Tape, b model.Batch) autodiff.Tensor {
 	y := t.NewConstant(b.T*b.B, 1)
 	for row := range y.Value {
-		y.Value[row] = 1
-		for _, s := range b.Seen[row*b.NX : (row+1)*b.NX] {
-			if s == 0 {
-				y.Value[row] = 0
-			}
+		if y.Value[row] = 0; b.Complete(row/b.B, row%b.B) {
+			y.Value[row] = 1
 		}
 	}
 	return y

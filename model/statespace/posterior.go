@@ -26,6 +26,20 @@ func (p Posterior) Start(t *autodiff.Tape, z, eps autodiff.Tensor) {
 	t.Draw(z, p.Mean.Block(last, z.Rows), p.Variance.Block(last, z.Rows), eps)
 }
 
+// Fuse draws block i+1 of z from q(z_t) of step i: the product of a transition to it, whose means and variances have a
+// block for each step, and of the measurement of x_t, or the transition alone where x_t is not seen. eps has the rows
+// of a block.
+func (p *Posterior) Fuse(t *autodiff.Tape, i int, mean, variance autodiff.Tensor, m *Measurement,
+	eps autodiff.Tensor,
+) {
+	n := eps.Rows
+	t.Fuse(autodiff.Fusion{
+		Draw: p.Z.Block(i+1, n), Mean: p.Mean.Block(i, n), Variance: p.Variance.Block(i, n),
+		M1: mean.Block(i, n), V1: variance.Block(i, n), M2: m.Mean.Block(i, n), V2: m.Variance.Block(i, n),
+		Noise: eps, Seen: m.SeenBlock(i, n),
+	})
+}
+
 // Repeat repeats the rows of each time step of x, of which there are n, once for each path: row i of path j is row
 // j·n+i of its step. What is no draw is computed once for all paths. Of several paths the result has no gradient.
 func Repeat(t *autodiff.Tape, x autodiff.Tensor, n, paths int) autodiff.Tensor {

@@ -67,20 +67,20 @@ func (p *Prefixes) fill(b model.Batch, g Group) {
 	}
 }
 
-// Answer writes a forecast: it calls do for the groups of a query, whose paths need so many rows each, and averages
-// what do collects. The groups draw from the noise one after another.
+// Answer writes a forecast: what is said of the paths of each group of a query, which need so many rows each, and their
+// average. The groups draw from the noise one after another.
 //
 // Every path has a pass of inference of its own over the prefix, where inference draws: paths that had one in
 // common would all hang on its draws, and their mean would not tend to that of the prediction. The forecast must
 // be the only user of t; every group begins with a Reset of it.
 func Answer(p *Prefixes, t *autodiff.Tape, dst *model.Forecast, q model.Query, d model.Dims, rows int,
-	do func(g Group, noise *rng.Stream),
+	paths func(q model.Query, g Group, noise *rng.Stream) Paths,
 ) {
 	dst.Resize(q.Horizon, q.Prefix.B, q.Samples, d.NX, d.M)
 	clear(dst.Mean)
 	clear(dst.Switches)
 	noise := q.Noise
-	p.Each(t, q.Prefix, q.Samples, rows, func(g Group) { do(g, &noise) })
+	p.Each(t, q.Prefix, q.Samples, rows, func(g Group) { collect(dst, q, g, paths(q, g, &noise), &noise) })
 	scale := 1 / float32(q.Samples)
 	for i := range dst.Mean {
 		dst.Mean[i] *= scale
@@ -118,8 +118,8 @@ type Paths struct {
 	Expected autodiff.Tensor
 }
 
-// Collect adds the paths of a group to the forecast and draws from the decoder along the first.
-func Collect(dst *model.Forecast, q model.Query, g Group, p Paths, noise *rng.Stream) {
+// collect adds the paths of a group to the forecast and draws from the decoder along the first.
+func collect(dst *model.Forecast, q model.Query, g Group, p Paths, noise *rng.Stream) {
 	nx, m, n := dst.NX, p.Weights.Cols, g.N
 	expected := p.Expected
 	if expected.Cols == 0 {

@@ -28,7 +28,7 @@ func TestAnswer_EveryPathOnce(t *testing.T) {
 		var p Prefixes
 		var dst model.Forecast
 		tape, groups := autodiff.NewInferenceTape(autodiff.NewParams()), 0
-		Answer(&p, tape, &dst, q, model.Dims{NX: 1, NU: 1}, c.rows, func(g Group, noise *rng.Stream) {
+		Answer(&p, tape, &dst, q, model.Dims{NX: 1, NU: 1}, c.rows, func(q model.Query, g Group, _ *rng.Stream) Paths {
 			if groups++; g.Rows()*c.rows > groupRows && g.Rows() > 1 {
 				t.Errorf("%+v: %d rows of %d paths", c, g.Rows()*c.rows, g.Rows())
 			}
@@ -37,7 +37,7 @@ func TestAnswer_EveryPathOnce(t *testing.T) {
 					t.Errorf("%+v: row %d of the prefix is of sequence %v, want %v", c, i, x, want)
 				}
 			}
-			Collect(&dst, q, g, Paths{Mean: Controls(tape, q, 1, g), SD: tape.NewConstant(horizon*g.Rows(), 1)}, noise)
+			return Paths{Mean: Controls(tape, q, 1, g), SD: tape.NewConstant(horizon*g.Rows(), 1)}
 		})
 		if groups != c.groups || !slices.Equal(dst.Paths, q.Controls) {
 			t.Errorf("%+v: %d groups, want %d; paths %v", c, groups, c.groups, dst.Paths)

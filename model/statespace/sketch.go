@@ -1,19 +1,22 @@
 package statespace
 
 import (
+	"fmt"
+
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 )
 
 // Sketch writes the parts of this package as graphs. It finds them among the parameters by their names.
 type Sketch struct {
-	Params        *autodiff.Params
-	NX, NU, NZ, M int
-	Residual      bool
-	Offset        bool    // the last row of a system in transition.B is a constant
-	Floor         float32 // of mixed variances
-	Initial       InitialConfig
-	Emission      EmissionConfig
+	Nets
+	Params   *autodiff.Params
+	Residual bool
+	Offset   bool    // the last row of a system in transition.B is a constant
+	Floor    float32 // of mixed variances
+
+	// Switch is the input of a step for the switch that led to the state; without a width none goes on from step to step.
+	Switch model.Value
 }
 
 // Measure is Encoder.Measure: x is [n, nx] and the results [n, nz], [n, nz] and [n, width]. Features of rows that
@@ -40,21 +43,73 @@ func (s Sketch) Encoder() model.Graph {
 // Begin is z_1 from the mean of q(h).
 func (s Sketch) Begin() model.Graph {
 	b := model.New("initial", "infers the first latent state from the first observations and controls", s.Params)
-	pair, k := s.NX+s.NU, s.Initial.Observations
+	pair, k := s.NX+s.NU, s.InitialObservations
 	first := b.Input("first", k*pair, "observation and control of each of the first steps, side by side; a missing "+
 		"value is 0 in the model's units, and a sequence that is shorter repeats its last step")
 	var y string
-	if s.Initial.Net == LSTM {
+	if s.Initial == LSTM {
 		y = b.BackwardLSTM(first, "initial", "initial.lstm", k, pair)
 	} else {
 		y = b.Body(first, "initial")
 	}
 	h := skipGraph(b, b.Dense(y, "initial.mean"), first, "initial.skip")
 	z := b.Dense(b.Op("Relu", b.Dense(h, "start.hidden")), "start.out")
-	if s.Initial.Skip {
+	if s.Skip {
 		z = b.Op("Add", z, h)
 	}
 	b.Output("z", z, s.NZ, "first latent state")
+	return b.Graph()
+}
+
+// Inputs declares what a step goes on from: the state, the switch that led to it, unless it is the first, and controls.
+// Of the switch and the controls an empty name is none.
+func (s Sketch) Inputs(b *model.Builder, first bool) (z, switched, u string) {
+	z = b.Input("z", s.NZ, "latent state before the step")
+	if !first && s.Switch.Width > 0 {
+		switched = b.Input(s.Switch.Name, s.Switch.Width, s.Switch.Doc)
+	}
+	if s.NU > 0 {
+		u = b.Input("u", s.NU, "controls that act during the step")
+	}
+	return z, switched, u
+}
+
+// Outputs declares what every step says of the state, which is z where it was drawn.
+func (s Sketch) Outputs(b *model.Builder, z, mean, variance string) {
+	b.Output("z_next", z, s.NZ, "latent state that the next step goes on from")
+	b.Output("mean", mean, s.NZ, "mean of the latent state")
+	b.Output("variance", variance, s.NZ, "its variance")
+}
+
+// Predict follows the means of so many steps and decodes them. Every step is unrolled, as a graph has no loops: step
+// leads from a state, and the switch that led to it, under controls to the next.
+func (s Sketch) Predict(horizon int,
+	step func(b *model.Builder, z, switched, u string) (next, led string),
+) model.Graph {
+	b := model.New("predict", fmt.Sprintf("predicts the means of the next %d observations, without noise", horizon),
+		s.Params)
+	nx, nu, nz := s.NX, s.NU, s.NZ
+	z, switched, u := b.Input("z", nz, "latent state of the last step"), "", ""
+	if s.Switch.Width > 0 {
+		switched = b.Input(s.Switch.Name, s.Switch.Width, s.Switch.Doc)
+	}
+	if nu > 0 {
+		b.Input("controls", horizon*nu, "controls of all steps side by side")
+	}
+	var path []string
+	for i := range horizon {
+		if nu > 0 {
+			u = b.Part("controls", horizon*nu, i*nu, nu)
+		}
+		z, switched = step(b, z, switched, u)
+		mean, _ := s.Decode(b, z)
+		path = append(path, mean)
+	}
+	b.Output("x", b.Concat(path...), horizon*nx, "predicted observations of all steps side by side")
+	b.Output("z_next", z, nz, "latent state after them")
+	if s.Switch.Width > 0 {
+		b.Output(s.Switch.Name+"_next", switched, s.Switch.Width, s.Switch.Doc)
+	}
 	return b.Graph()
 }
 
@@ -83,9 +138,9 @@ func (s Sketch) Decode(b *model.Builder, z string) (mean, sd string) {
 	y := b.Body(z, "decoder")
 	mean = skipGraph(b, b.Dense(y, "decoder.mean"), z, "decoder.skip")
 	switch {
-	case s.Emission.Density == Bernoulli:
+	case s.Emission == Bernoulli:
 		return b.Op("Sigmoid", mean), ""
-	case s.Emission.SD == ConstantSD:
+	case s.EmissionSD == ConstantSD:
 		v := b.SD(b.Parameter("decoder.sd"), SDFloor)
 		return mean, b.Op("Add", v, b.Op("Mul", mean, b.Scalar(0))) // a row for each of the mean
 	}
