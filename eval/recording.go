@@ -121,7 +121,7 @@ func (r *Recordings) levels(training, test []Recording) *Untransformed {
 			for j, v := range p.levels {
 				if !math.IsNaN(v) {
 					// A missing level stays 0 and unseen.
-					x[j], seen[j] = float32((v-own.Mean[j%nx])/own.SD[j%nx]), 1
+					x[j], seen[j] = float32(own.Scaled(j%nx, v)), 1
 				}
 			}
 			p.Observations, p.Seen, p.Scale = x, seen, own
@@ -137,7 +137,7 @@ func (r *Recordings) levels(training, test []Recording) *Untransformed {
 		}
 		values := scale.Units(channel, path, scale.Transform(channel).Before(before))
 		for i := range values {
-			values[i] = (values[i] - own.Mean[channel]) / own.SD[channel]
+			values[i] = own.Scaled(channel, values[i])
 		}
 		return values
 	}

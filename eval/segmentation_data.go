@@ -156,10 +156,8 @@ func (e Recording) values(first, end int) [][]float64 {
 				row[c] = e.levels[i]
 			case !e.seen(i):
 				row[c] = math.NaN()
-			case len(e.Scale.Mean) > 0:
-				row[c] = float64(e.Observations[i])*e.Scale.SD[c] + e.Scale.Mean[c]
 			default:
-				row[c] = float64(e.Observations[i])
+				row[c] = e.Scale.Unscaled(c, float64(e.Observations[i]))
 			}
 		}
 		list = append(list, row)

@@ -303,7 +303,7 @@ func (r *Run) system(s model.Systems, dt float64) (System, error) {
 		for i, row := range y.B {
 			for j := range row {
 				row[j] /= scale.SD[j]
-				y.Bias[i] -= row[j] * scale.Mean[j]
+				y.Bias[i] -= float64(row[j] * scale.Mean[j])
 			}
 		}
 	}

@@ -200,7 +200,7 @@ func (f *Forecast) check(r *Run) error {
 		for c, v := range row {
 			off := v
 			if len(scale.Mean) > 0 {
-				off = (v - scale.Mean[c]) / scale.SD[c] / farthest
+				off = scale.Scaled(c, v) / farthest
 			} else {
 				off /= math.MaxFloat32
 			}

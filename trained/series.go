@@ -157,7 +157,7 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 			// A value is compared in the units of the model, and reported in those of the data.
 			of, bound := v, farthestUnscaled
 			if len(scale.Mean) > 0 {
-				v, bound = (v-scale.Mean[i])/scale.SD[i], bounds(scale, i)
+				v, bound = scale.Scaled(i, v), bounds(scale, i)
 			}
 			if math.Abs(v) > bound {
 				return fmt.Errorf("%w: row %d of the %s holds %v, which is %.1g standard deviations of the training data from "+
@@ -181,12 +181,10 @@ func bounds(scale files.Scale, i int) float64 {
 // scaled undoes the scaling alone: rows in the units of the data, or of their transforms. x is [steps,width] in
 // the units of the model.
 func (r *Run) scaled(x []float32, width int) [][]float64 {
-	list, scale := rows(x, width), r.scale.Observations
-	if len(scale.Mean) > 0 {
-		for _, row := range list {
-			for i := range row {
-				row[i] = row[i]*scale.SD[i] + scale.Mean[i]
-			}
+	list := rows(x, width)
+	for _, row := range list {
+		for i, v := range row {
+			row[i] = r.scale.Observations.Unscaled(i, v)
 		}
 	}
 	return list

@@ -103,10 +103,7 @@ func (r *Run) ends(observed [][]float64, filled model.Batch) func(path int) [][]
 				if !math.IsNaN(v) || k.Lag == 0 || t < k.Lag {
 					continue
 				}
-				change := float64(filled.Observations[(t*filled.B+path)*filled.NX+c])
-				if len(scale.Mean) > 0 {
-					change = change*scale.SD[c] + scale.Mean[c]
-				}
+				change := scale.Unscaled(c, float64(filled.Observations[(t*filled.B+path)*filled.NX+c]))
 				list[t][c] = files.Transform{Log: k.Log, Lag: 1}.Undo([]float64{change}, []float64{list[t-k.Lag][c]})[0]
 			}
 		}

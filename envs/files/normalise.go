@@ -58,16 +58,30 @@ func (s Scale) Transform(c int) Transform {
 	return Transform{}
 }
 
+// Scaled is a value of channel c, after its transform, in the units of the model: v' = (v − μ)/σ.
+func (s Scale) Scaled(c int, v float64) float64 {
+	if s.identity() {
+		return v
+	}
+	return (v - s.Mean[c]) / s.SD[c]
+}
+
+// Unscaled undoes Scaled: v = σ·v' + μ. The product is rounded, so that no processor fuses it with the sum.
+func (s Scale) Unscaled(c int, v float64) float64 {
+	if s.identity() {
+		return v
+	}
+	return float64(v*s.SD[c]) + s.Mean[c]
+}
+
 // Units returns a path of channel c, which is in the units of the model, in the units of the files: it undoes the
 // scaling and then the transform. before are the values of the steps before the path in the units of the files, as
 // Dataset.Values returns them; at least Transform(c).Lag of them. A quantile of a sum is not the sum of quantiles:
 // where Lag is not zero, undo each sampled path, and take quantiles of the results.
 func (s Scale) Units(c int, path, before []float64) []float64 {
 	values := slices.Clone(path)
-	if !s.identity() {
-		for i, v := range values {
-			values[i] = float64(v*s.SD[c]) + s.Mean[c]
-		}
+	for i, v := range values {
+		values[i] = s.Unscaled(c, v)
 	}
 	return s.Transform(c).Undo(values, before)
 }
@@ -233,7 +247,7 @@ func (s Scale) Invert(data []float32) {
 	width := len(s.Mean)
 	for i, v := range data {
 		c := i % width
-		data[i] = float32(float64(float64(v)*s.SD[c]) + s.Mean[c])
+		data[i] = float32(s.Unscaled(c, float64(v)))
 	}
 }
 

@@ -41,7 +41,7 @@ func fanOf(r eval.RecordedReport) Timelines {
 			for t, row := range rows {
 				list[t] = row[c]
 				if y.SD != nil {
-					list[t] = list[t]*y.SD[c] + y.Offset[c]
+					list[t] = float64(list[t]*y.SD[c]) + y.Offset[c]
 				}
 			}
 			return list
