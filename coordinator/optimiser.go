@@ -15,6 +15,7 @@ type optimiser struct {
 	theta       []float32             // the parameters; their memory is the front of run.state
 	differences *exchange.Differences // nil: the rule updates the parameters themselves
 	average     *vector.Average       // of the parameters over updates; nil: there is none
+	refuge      bool                  // the average is there for retreats alone, and is not evaluated
 	retreat     *vector.Retreat       // nil: there is none
 	retreated   bool                  // with the last update
 	step        uint64                // updates that the parameters had
@@ -49,12 +50,15 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 		adam := vector.NewAdam(cfg.Optimizer, len(theta))
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
-		if cfg.Average > 0 && cfg.Optimizer.Outlier > 0 {
-			o.retreat = vector.NewRetreat(adam)
+		if cfg.Optimizer.Outlier > 0 {
+			o.retreat, o.refuge = vector.NewRetreat(adam), cfg.Average == 0
 		}
 	}
-	if cfg.Average > 0 {
-		o.average = vector.NewAverage(cfg.Average, o.Stride(), theta)
+	if memory := cfg.Average; memory > 0 || o.refuge {
+		if o.refuge {
+			memory = vector.RefugeMemory
+		}
+		o.average = vector.NewAverage(memory, o.Stride(), theta)
 	}
 	return o
 }
@@ -67,7 +71,11 @@ func (o *optimiser) moments() []vector.Moment {
 		list = append(list, vector.Moment{Name: checkpoint.Exact, Values: exact})
 	}
 	if o.average != nil {
-		list = append(list, vector.Moment{Name: checkpoint.Average, Values: o.average.Values})
+		name := checkpoint.Average
+		if o.refuge {
+			name = checkpoint.Refuge
+		}
+		list = append(list, vector.Moment{Name: name, Values: o.average.Values})
 	}
 	if o.retreat != nil {
 		list = append(list, o.retreat.Moment())
@@ -80,10 +88,11 @@ func (o *optimiser) fits(cp *Checkpoint) error {
 	same := func(a checkpoint.Moment, b vector.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)
 	}
-	want := o.moments()
-	if n := len(want) - 1; o.retreat != nil && len(cp.Moments) == n { // of a release that knew no retreat
-		want = want[:n]
-	}
+	// Earlier releases knew no retreat, or none without an average of the run.
+	want := slices.DeleteFunc(o.moments(), func(m vector.Moment) bool {
+		later := m.Name == checkpoint.Refuge || o.retreat != nil && m.Name == o.retreat.Moment().Name
+		return later && !slices.Contains(cp.MomentNames(), m.Name)
+	})
 	if !slices.EqualFunc(cp.Moments, want, same) {
 		return fmt.Errorf("it holds %s, this run's optimiser needs %s", cp.MomentNames(), momentNames(want))
 	}
@@ -115,9 +124,9 @@ func (o *optimiser) restore(cp *Checkpoint) {
 	// Exact parameters and the average begin at the parameters, and not at zero.
 	if len(cp.Moments) == 0 {
 		o.differences.Begin(cp.Theta)
-		if o.average != nil {
-			copy(o.average.Values, cp.Theta)
-		}
+	}
+	if o.average != nil && (len(cp.Moments) == 0 || o.refuge && !slices.Contains(cp.MomentNames(), checkpoint.Refuge)) {
+		copy(o.average.Values, cp.Theta)
 	}
 	o.Resume(cp.Step)
 	if o.retreat != nil {

@@ -6,6 +6,9 @@ import "math"
 // reason to leave its update out; so many in a row are a reason to doubt the parameters.
 const mostLeftOut = 20
 
+// RefugeMemory is that of the average that a run keeps to go back to where it has no other: of some 500 updates.
+const RefugeMemory = 0.998
+
 // Retreat takes parameters back from where all gradients are outlying: every update there is left out, so they would
 // stay where they are. After mostLeftOut updates in a row that were left out
 //

@@ -4,7 +4,7 @@
 //
 // A checkpoint is two files. step-N.safetensors is a tensor file with the tensors of the layout, the optimiser's
 // moments ("adam.m", "adam.v" and "adam.norm", or "outer.velocity", "theta.exact" if parameters travel as differences,
-// "optim.average" and "adam.retreat"), and "gradient.levels" if gradients travel as integers. step-N.json is a manifest
+// "optim.average" or "adam.refuge", and "adam.retreat"), and "gradient.levels" if gradients travel as integers. step-N.json is a manifest
 // with the SHA-256 of the first file. best.json is a copy of the manifest of the best checkpoint.
 //
 // A tensor file is in the safetensors format: eight bytes with the length of a header; the header in JSON, with type,
@@ -128,12 +128,14 @@ func CheckLayout(layout []Tensor, size int) error {
 // reserved are the names of the vectors that are not parameters. No tensor of a model may have such a name: the file
 // holds both.
 func reserved() []string {
-	return append(adamMoments(), "adam.norm", "outer.velocity", Exact, Average, "adam.retreat", levelsName)
+	return append(adamMoments(), "adam.norm", "outer.velocity", Exact, Average, Refuge, "adam.retreat", levelsName)
 }
 
 const (
 	// Average is the name of the moment with the average of the parameters over updates.
 	Average = "optim.average"
+	// Refuge is the name of the moment with an average that is kept for retreats alone, and is not evaluated.
+	Refuge = "adam.refuge"
 	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are
 	// what is left of them after rounding.
 	Exact = "theta.exact"
