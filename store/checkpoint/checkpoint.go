@@ -4,8 +4,9 @@
 //
 // A checkpoint is two files. step-N.safetensors is a tensor file with the tensors of the layout, the optimiser's
 // moments ("adam.m", "adam.v" and "adam.norm", or "outer.velocity", "theta.exact" if parameters travel as differences,
-// "optim.average" or "adam.refuge", and "adam.retreat"), and "gradient.levels" if gradients travel as integers. step-N.json is a manifest
-// with the SHA-256 of the first file. best.json is a copy of the manifest of the best checkpoint.
+// "optim.average" or "adam.refuge", and "adam.retreat"), and "gradient.levels" if gradients travel as integers.
+// step-N.json is a manifest with the SHA-256 of the first file. best.json is a copy of the manifest of the best
+// checkpoint.
 //
 // A tensor file is in the safetensors format: eight bytes with the length of a header; the header in JSON, with type,
 // shape and place of each tensor; and the elements, little-endian, one tensor after the other without gaps.
