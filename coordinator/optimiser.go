@@ -43,6 +43,7 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	if err != nil {
 		panic(err) // the configuration was not validated
 	}
+	memory := cfg.Average
 	o := &optimiser{theta: theta, differences: exchange.NewDifferences(cfg.Parameters, changes, theta)}
 	if cfg.Outer.Every > 0 {
 		o.rule = vector.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
@@ -51,13 +52,13 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
 		if cfg.Optimizer.Outlier > 0 {
-			o.retreat, o.refuge = vector.NewRetreat(adam), cfg.Average == 0
+			o.retreat, o.refuge = vector.NewRetreat(adam), memory == 0
 		}
 	}
-	if memory := cfg.Average; memory > 0 || o.refuge {
-		if o.refuge {
-			memory = vector.RefugeMemory
-		}
+	if o.refuge {
+		memory = vector.RefugeMemory
+	}
+	if memory > 0 {
 		o.average = vector.NewAverage(memory, o.Stride(), theta)
 	}
 	return o
@@ -71,11 +72,7 @@ func (o *optimiser) moments() []vector.Moment {
 		list = append(list, vector.Moment{Name: checkpoint.Exact, Values: exact})
 	}
 	if o.average != nil {
-		name := checkpoint.Average
-		if o.refuge {
-			name = checkpoint.Refuge
-		}
-		list = append(list, vector.Moment{Name: name, Values: o.average.Values})
+		list = append(list, vector.Moment{Name: o.averageName(), Values: o.average.Values})
 	}
 	if o.retreat != nil {
 		list = append(list, o.retreat.Moment())
@@ -83,16 +80,31 @@ func (o *optimiser) moments() []vector.Moment {
 	return list
 }
 
+// averageName is the name of the average in checkpoints. That of a refuge differs, for it is not evaluated.
+func (o *optimiser) averageName() string {
+	if o.refuge {
+		return checkpoint.Refuge
+	}
+	return checkpoint.Average
+}
+
 // fits says what is wrong with a checkpoint's moments for this rule. It is nil for one that fits.
 func (o *optimiser) fits(cp *Checkpoint) error {
 	same := func(a checkpoint.Moment, b vector.Moment) bool {
 		return a.Name == b.Name && len(a.Values) == len(b.Values)
 	}
-	// Earlier releases knew no retreat, or none without an average of the run.
-	want := slices.DeleteFunc(o.moments(), func(m vector.Moment) bool {
-		later := m.Name == checkpoint.Refuge || o.retreat != nil && m.Name == o.retreat.Moment().Name
-		return later && !slices.Contains(cp.MomentNames(), m.Name)
-	})
+	// Checkpoints of earlier releases end before the retreat, and before the average that is kept for it alone.
+	want := o.moments()
+	later := 0
+	switch {
+	case o.refuge:
+		later = 2
+	case o.retreat != nil:
+		later = 1
+	}
+	if n := len(want) - later; len(cp.Moments) == n {
+		want = want[:n]
+	}
 	if !slices.EqualFunc(cp.Moments, want, same) {
 		return fmt.Errorf("it holds %s, this run's optimiser needs %s", cp.MomentNames(), momentNames(want))
 	}
@@ -125,7 +137,7 @@ func (o *optimiser) restore(cp *Checkpoint) {
 	if len(cp.Moments) == 0 {
 		o.differences.Begin(cp.Theta)
 	}
-	if o.average != nil && (len(cp.Moments) == 0 || o.refuge && !slices.Contains(cp.MomentNames(), checkpoint.Refuge)) {
+	if o.average != nil && !slices.Contains(cp.MomentNames(), o.averageName()) {
 		copy(o.average.Values, cp.Theta)
 	}
 	o.Resume(cp.Step)

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/store"
@@ -15,30 +13,15 @@ import (
 // TestHost_EndsWhileAStartIsFitted: a run that has not made a step when the host ends is interrupted, not failed, and
 // goes on with the next host.
 func TestHost_EndsWhileAStartIsFitted(t *testing.T) {
-	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "modes/smoke", Arguments: []string{"model.start=arhmm"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.Shutdown)
-	kinds := config.Builtin().Kinds()
-	r, err := kinds.Resolve(config.Sources{Preset: "modes/smoke", Arguments: []string{"model.start=arhmm"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var h *Host
-	h = New(Config{
-		RunsDir: t.TempDir(), Kinds: kinds, Log: hclog.NewNullLogger(),
-		Connect: func(party string) (*cluster.Bus, error) {
-			if strings.HasPrefix(party, "run ") {
-				h.end(errShutdown)
-			}
-			return cluster.Connect(cluster.BusConfig{Server: b, Name: party, Log: hclog.NewNullLogger()})
-		},
+	h := connectedHost(t, startBroker(t), func(h *Host, party string) {
+		if strings.HasPrefix(party, "run ") {
+			h.end(errShutdown)
+		}
 	})
-	if err := h.Connect(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.Close)
 	if h.bans, err = cluster.NewBanList(h.cfg.RunsDir, h.bus, h.log); err != nil {
 		t.Fatal(err)
 	}

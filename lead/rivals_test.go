@@ -15,26 +15,39 @@ import (
 	"github.com/switchyard-ml/switchyard/ops"
 )
 
-// TestHost_TheYoungerGivesIn: when brokers that were apart find each other, one of their hosts ends.
-func TestHost_TheYoungerGivesIn(t *testing.T) {
+// connectedHost is a host at a broker, with a connection of its own. connecting is called before each connection.
+func connectedHost(t *testing.T, b *cluster.Broker, connecting func(h *Host, party string)) *Host {
+	t.Helper()
+	var h *Host
+	h = New(Config{
+		RunsDir: t.TempDir(), Kinds: config.Builtin().Kinds(), Log: hclog.NewNullLogger(),
+		Connect: func(party string) (*cluster.Bus, error) {
+			connecting(h, party)
+			return cluster.Connect(cluster.BusConfig{Server: b, Name: party, Log: hclog.NewNullLogger()})
+		},
+	})
+	if err := h.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+// startBroker starts a broker for the time of a test.
+func startBroker(t *testing.T) *cluster.Broker {
+	t.Helper()
 	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Log: hclog.NewNullLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Shutdown)
-	connected := func() *Host {
-		h := New(Config{
-			RunsDir: t.TempDir(), Kinds: config.Builtin().Kinds(), Log: hclog.NewNullLogger(),
-			Connect: func(party string) (*cluster.Bus, error) {
-				return cluster.Connect(cluster.BusConfig{Server: b, Name: party, Log: hclog.NewNullLogger()})
-			},
-		})
-		if err := h.Connect(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(h.Close)
-		return h
-	}
+	return b
+}
+
+// TestHost_TheYoungerGivesIn: when brokers that were apart find each other, one of their hosts ends.
+func TestHost_TheYoungerGivesIn(t *testing.T) {
+	b := startBroker(t)
+	connected := func() *Host { return connectedHost(t, b, func(*Host, string) {}) }
 	server, err := connected().alone(t.Context())
 	if err != nil {
 		t.Fatal(err)
