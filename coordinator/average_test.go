@@ -113,6 +113,28 @@ func TestAverage_ValidatedAndKept(t *testing.T) {
 	}
 }
 
+// The average that a run keeps only to go back to is not what is validated: outliers that are skipped, where there are
+// none, change nothing.
+func TestAverage_ARefugeIsNotValidated(t *testing.T) {
+	var traces []string
+	for _, outlier := range []float64{0, 1e6} {
+		cfg, obs, bus := config(t), &events{}, wire.NewMemory(nil)
+		cfg.Optimizer.Outlier = outlier
+		c := newCoordinator(t, cfg, bus, obs)
+		defer startWorker(t, t.Context(), bus, worker.Config{ID: "w", Slots: 1}, nil)()
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(obs.validations) == 0 {
+			t.Fatal("nothing was validated")
+		}
+		traces = append(traces, obs.trace())
+	}
+	if traces[0] != traces[1] {
+		t.Errorf("with outliers skipped the reports are\n%s\nwant\n%s", traces[1], traces[0])
+	}
+}
+
 // The same holds where gradients travel as integers, some of which do not fit, and where replicas make local steps.
 func TestAverage_EveryWireMode(t *testing.T) {
 	integers := integersConfig(t)

@@ -14,9 +14,9 @@ type optimiser struct {
 	rule
 	theta       []float32             // the parameters; their memory is the front of run.state
 	differences *exchange.Differences // nil: the rule updates the parameters themselves
-	average     *vector.Average       // of the parameters over updates; nil: there is none
-	refuge      bool                  // the average is there for retreats alone, and is not evaluated
+	average     *vector.Average       // of the parameters over updates, which is evaluated; nil: there is none
 	retreat     *vector.Retreat       // nil: there is none
+	refuge      *vector.Average       // what a retreat goes back to: average, or one of its own, which is not evaluated
 	retreated   bool                  // with the last update
 	step        uint64                // updates that the parameters had
 }
@@ -43,7 +43,6 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 	if err != nil {
 		panic(err) // the configuration was not validated
 	}
-	memory := cfg.Average
 	o := &optimiser{theta: theta, differences: exchange.NewDifferences(cfg.Parameters, changes, theta)}
 	if cfg.Outer.Every > 0 {
 		o.rule = vector.NewNesterov(cfg.Outer, cfg.Optimizer, len(theta))
@@ -52,14 +51,14 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
 		if cfg.Optimizer.Outlier > 0 {
-			o.retreat, o.refuge = vector.NewRetreat(adam), memory == 0
+			o.retreat = vector.NewRetreat(adam)
 		}
 	}
-	if o.refuge {
-		memory = vector.RefugeMemory
+	if cfg.Average > 0 {
+		o.average = vector.NewAverage(cfg.Average, o.Stride(), theta)
 	}
-	if memory > 0 {
-		o.average = vector.NewAverage(memory, o.Stride(), theta)
+	if o.refuge = o.average; o.retreat != nil && o.refuge == nil {
+		o.refuge = vector.NewAverage(vector.RefugeMemory, o.Stride(), theta)
 	}
 	return o
 }
@@ -71,8 +70,8 @@ func (o *optimiser) moments() []vector.Moment {
 	if exact := o.differences.Exact(); exact != nil {
 		list = append(list, vector.Moment{Name: checkpoint.Exact, Values: exact})
 	}
-	if o.average != nil {
-		list = append(list, vector.Moment{Name: o.averageName(), Values: o.average.Values})
+	if o.refuge != nil {
+		list = append(list, vector.Moment{Name: o.averageName(), Values: o.refuge.Values})
 	}
 	if o.retreat != nil {
 		list = append(list, o.retreat.Moment())
@@ -80,9 +79,9 @@ func (o *optimiser) moments() []vector.Moment {
 	return list
 }
 
-// averageName is the name of the average in checkpoints. That of a refuge differs, for it is not evaluated.
+// averageName is the name of the average in checkpoints. That of a mere refuge differs, for it is not evaluated.
 func (o *optimiser) averageName() string {
-	if o.refuge {
+	if o.average == nil {
 		return checkpoint.Refuge
 	}
 	return checkpoint.Average
@@ -97,7 +96,7 @@ func (o *optimiser) fits(cp *Checkpoint) error {
 	want := o.moments()
 	later := 0
 	switch {
-	case o.refuge:
+	case o.retreat != nil && o.average == nil:
 		later = 2
 	case o.retreat != nil:
 		later = 1
@@ -137,8 +136,8 @@ func (o *optimiser) restore(cp *Checkpoint) {
 	if len(cp.Moments) == 0 {
 		o.differences.Begin(cp.Theta)
 	}
-	if o.average != nil && !slices.Contains(cp.MomentNames(), o.averageName()) {
-		copy(o.average.Values, cp.Theta)
+	if o.refuge != nil && !slices.Contains(cp.MomentNames(), o.averageName()) {
+		copy(o.refuge.Values, cp.Theta)
 	}
 	o.Resume(cp.Step)
 	if o.retreat != nil {
@@ -161,13 +160,13 @@ func (o *optimiser) save(cp *Checkpoint) {
 func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err error) {
 	target := o.differences.Target(o.theta)
 	norm, rate, err = o.Update(target, sum, shards, o.step)
-	o.retreated = err == nil && o.retreat != nil && o.retreat.Note(target, o.average.Values)
+	o.retreated = err == nil && o.retreat != nil && o.retreat.Note(target, o.refuge.Values)
 	if err == nil {
 		err = o.differences.Follow(o.theta)
 	}
 	if err == nil {
-		if o.average != nil {
-			o.average.Add(o.theta, o.step/o.Stride())
+		if o.refuge != nil {
+			o.refuge.Add(o.theta, o.step/o.Stride())
 		}
 		o.step += o.Stride()
 	}

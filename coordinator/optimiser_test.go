@@ -89,8 +89,8 @@ func TestOptimiser_RetreatsAfterARestart(t *testing.T) {
 			t.Error(err)
 		}
 		again.restore(&cp)
-		if average == 0 && !slices.Equal(again.average.Values, cp.Theta) {
-			t.Errorf("it would go back to %v, the parameters are %v", again.average.Values, cp.Theta)
+		if average == 0 && !slices.Equal(again.refuge.Values, cp.Theta) {
+			t.Errorf("it would go back to %v, the parameters are %v", again.refuge.Values, cp.Theta)
 		}
 	}
 }
