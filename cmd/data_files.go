@@ -44,14 +44,10 @@ func (a *app) inspecting(paths []string, work func(paths []string) error) error 
 		if at < 0 {
 			return work(paths)
 		}
-		dir, err := os.MkdirTemp("", "switchyard-")
+		// An interruption removes the folder, since work goes on until the process ends.
+		dir, forget, err := a.leftovers.make(func() (string, error) { return os.MkdirTemp("", "switchyard-") })
 		if err != nil {
 			return fmt.Errorf("keep the standard input: %w", err)
-		}
-		// An interruption from here on removes the folder, since work goes on until the process ends.
-		forget, err := a.leftovers.add(dir)
-		if err != nil {
-			return errors.Join(err, os.RemoveAll(dir))
 		}
 		defer forget()
 		path, err := a.spool(dir)
@@ -194,13 +190,17 @@ func (a *app) writeFolder(d *files.Dataset, dir string) error {
 // replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays
 // whole. An interruption removes the temporary file. All users may read the result, as far as the folder lets them.
 func (a *app) replaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	var f *os.File
+	_, forget, err := a.leftovers.make(func() (string, error) {
+		made, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+		if err != nil {
+			return "", err
+		}
+		f = made
+		return f.Name(), nil
+	})
 	if err != nil {
 		return fmt.Errorf("write the data: %w", err)
-	}
-	forget, err := a.leftovers.add(f.Name())
-	if err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	defer func() {
 		if err != nil {

@@ -153,19 +153,22 @@ type leftovers struct {
 	over  bool // the work was interrupted: nothing may be made any more
 }
 
-// add notes a path before it is made, and returns the function that forgets it. It returns an error after an
-// interruption.
-func (l *leftovers) add(path string) (forget func(), err error) {
+// make makes a file or folder that is removed if the work is interrupted, and returns its path and the function that
+// forgets it. An interruption comes before it or finds it there. After one it returns an error, and makes nothing.
+func (l *leftovers) make(create func() (path string, err error)) (path string, forget func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over {
-		return nil, errInterrupted
+		return "", nil, errInterrupted
+	}
+	if path, err = create(); err != nil {
+		return "", nil, err
 	}
 	if l.paths == nil {
 		l.paths = map[string]bool{}
 	}
 	l.paths[path] = true
-	return func() {
+	return path, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.paths, path)

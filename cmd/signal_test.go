@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -167,5 +168,43 @@ func TestExitCode_OfInterrupts(t *testing.T) {
 		if got := exitCode(config.Hint(fmt.Errorf("lead: %w", err), "go on")); got != exitInterrupted {
 			t.Errorf("%v: exit code %d, want %d", err, got, exitInterrupted)
 		}
+	}
+}
+
+// An interruption that comes while a temporary file is made removes it, and nothing is made after one.
+func TestLeftovers_InterruptedWhileAFileIsMade(t *testing.T) {
+	t.Parallel()
+	dir, removed := t.TempDir(), make(chan error)
+	var l leftovers
+	path, forget, err := l.make(func() (string, error) {
+		f, err := os.CreateTemp(dir, "made")
+		if err != nil {
+			return "", err
+		}
+		go func() { removed <- l.remove() }()
+		select {
+		case err := <-removed:
+			t.Errorf("the removal did not wait for the file, whose name it cannot know yet: %v", err)
+			go func() { removed <- nil }()
+		case <-time.After(20 * time.Millisecond):
+		}
+		return f.Name(), f.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-removed; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("%s is left: %v", path, err)
+	}
+	forget()
+	_, _, err = l.make(func() (string, error) {
+		t.Error("a file is made after the interruption")
+		return "", nil
+	})
+	if !errors.Is(err, errInterrupted) {
+		t.Errorf("error %v, want %v", err, errInterrupted)
 	}
 }
