@@ -62,8 +62,12 @@ Presets:
 // presetList lists the presets with their titles, a line each, for help texts.
 func presetList() string {
 	var b strings.Builder
+	width := 0
 	for _, p := range config.Presets() {
-		fmt.Fprintf(&b, "  %-17s %s\n", p.Name, p.Title)
+		width = max(width, len(p.Name))
+	}
+	for _, p := range config.Presets() {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, p.Name, p.Title)
 	}
 	return b.String()
 }
