@@ -12,7 +12,7 @@ import (
 
 // schedules are the options of the trainer that decide bits.
 var schedules = []string{
-	"optim.schedule=cosine", "optim.warmup=4", "optim.clip=0", "optim.clip_factor=1.5", "optim.outlier=50", "optim.factors=transition.Q=10,encoder=0.5", "optim.average=0.9",
+	"optim.schedule=cosine", "optim.warmup=4", "optim.clip=0", "optim.clip_factor=1.5", "optim.clip_size=0.8", "optim.outlier=50", "optim.factors=transition.Q=10,encoder=0.5", "optim.average=0.9",
 }
 
 // With every option of the trainer, in every method and wire mode, a run has the same bits for any workers, is

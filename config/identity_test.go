@@ -122,7 +122,7 @@ func TestIdentity_Trainer(t *testing.T) {
 		return resolve(t, config.Sources{Preset: "fhn/smoke", Arguments: arguments}).Identity()
 	}
 	for _, argument := range []string{
-		"optim.schedule=exponential", "optim.warmup=0", "optim.clip_factor=0", "optim.outlier=0", "optim.factors=", "optim.average=0",
+		"optim.schedule=exponential", "optim.warmup=0", "optim.clip_factor=0", "optim.clip_size=0", "optim.outlier=0", "optim.factors=", "optim.average=0",
 	} {
 		if identity(argument) != identity() {
 			t.Errorf("%s changes the identity", argument)
@@ -136,6 +136,7 @@ func TestIdentity_Trainer(t *testing.T) {
 		{"optim.schedule=cosine", "train.steps=60"},
 		{"optim.warmup=3"},
 		{"optim.clip_factor=3"},
+		{"optim.clip_size=1"},
 		{"optim.outlier=100"},
 		{"optim.factors=transition.Q=10"},
 		{"optim.average=0.9"},

@@ -73,7 +73,7 @@ func (a *Adam) raise() {
 
 // Update makes update number step (from 0). It changes theta by the sum of the shards' gradients, and overwrites sum:
 //
-//	g = sum/shards,  g ← g·min(1, limit/‖g‖),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
+//	g = sum/shards,  g ← g·min(1, limit/‖g‖),  g ← g·min(1, ClipSize/size),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
 //	θ ← θ − factor·rate·m̂/(√v̂ + ε)  with  m̂ = m/(1−β₁ᵗ),  v̂ = v/(1−β₂ᵗ)
 //
 // (computed with the corrections folded into rate and ε; now and then, negligible moments become 0). The limit is the
@@ -102,6 +102,11 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 	}
 	if a.leftOut = a.running.outlying(c, norm); a.leftOut {
 		applied = min(applied, 2*float64(a.running.norm[0])) // so that one gradient does not spoil the running norm
+	}
+	if c.ClipSize > 0 && !a.leftOut {
+		if size := a.size(sum, clip); size > c.ClipSize {
+			clip *= float32(c.ClipSize / size)
+		}
 	}
 	a.raise()
 	a.running.feed(applied)

@@ -1,5 +1,7 @@
 package vector
 
+import "math"
+
 // clipMemory is the weight of the norms before in the running norm, once there were enough of them.
 const clipMemory = 0.99
 
@@ -42,4 +44,24 @@ func (r *running) feed(norm float64) {
 	before := float64(r.norm[0])
 	r.norm[0] = float32(before + float64(weight*(norm-before)))
 	r.updates++
+}
+
+// size is the root mean square of a gradient in units of Adam's second moment, this gradient included:
+//
+//	√(mean of g²/v̂),  v̂ = (β₂v + (1−β₂)g²)/(1−β₂ᵗ)
+//
+// About 1 is usual. A gradient that is much larger than those before has at most √((1−β₂ᵗ)/(1−β₂)), also if its norm,
+// which the largest of its elements make, is as usual. (Shazeer and Stern 2018, "Update clipping"; Wortsman et al.
+// 2023, section 3.3, which scale the rate by it and not the gradient.) The sum is in the order of the elements.
+func (a *Adam) size(g []float32, clip float32) float64 {
+	beta, rest := a.schedule.Beta2, 1-a.schedule.Beta2
+	bias := 1 - float64(a.power2*beta)
+	sum := 0.0
+	for i, x := range g {
+		y := float64(float64(x) * float64(clip))
+		if y *= y; y > 0 {
+			sum += float64(y*bias) / (float64(beta*float64(a.v[i])) + float64(rest*y))
+		}
+	}
+	return math.Sqrt(sum / float64(len(g)))
 }

@@ -31,6 +31,7 @@ type Schedule struct {
 
 	Clip       float64 // largest norm of the gradient; 0: no limit
 	ClipFactor float64 // largest norm as a multiple of the norms before: see running; 0: no limit
+	ClipSize   float64 // largest size of the gradient in units of Adam's second moment: see Adam.size; 0: no limit
 	Outlier    float64 // norm, as the same multiple, above which an update is left out; 0: none is
 
 	Beta1   float64
@@ -95,6 +96,7 @@ func (s *Schedule) Validate() error {
 	check(s.Final >= 0 && s.Final <= 1, "final rate: %g is not in [0,1]", s.Final)
 	check(s.Clip >= 0, "clip: %g is negative", s.Clip)
 	check(s.ClipFactor == 0 || s.ClipFactor >= 1, "clip factor: %g is below 1", s.ClipFactor)
+	check(s.ClipSize >= 0, "clip size: %g is negative", s.ClipSize)
 	check(s.Outlier == 0 || s.Outlier > 1, "outlier: %g is not above 1", s.Outlier)
 	check(s.Beta1 >= 0 && s.Beta1 < 1, "beta1: %g is not in [0,1)", s.Beta1)
 	check(s.Beta2 >= 0 && s.Beta2 < 1, "beta2: %g is not in [0,1)", s.Beta2)

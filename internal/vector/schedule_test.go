@@ -72,6 +72,7 @@ func TestSchedule_Faults(t *testing.T) {
 		"no updates":          func(s *Schedule) { s.Shape = Cosine },
 		"is not known":        func(s *Schedule) { s.Shape = 7 },
 		"final rate: 2":       func(s *Schedule) { s.Final = 2 },
+		"clip size: -1":       func(s *Schedule) { s.ClipSize = -1 },
 		"clip factor: 0.5":    func(s *Schedule) { s.ClipFactor = 0.5 },
 		"[3,3)":               func(s *Schedule) { s.Groups = []Group{{3, 3, 1}} },
 		"[2,4): it follows 3": func(s *Schedule) { s.Groups = []Group{{0, 3, 1}, {2, 4, 1}} },
@@ -175,6 +176,42 @@ func TestAdam_ClipAndClipFactor(t *testing.T) {
 		g := []float32{1, 100, 100}[step]
 		if _, _, err := a.Update([]float32{0}, []float32{g}, 1, uint64(step)); err != nil || a.m[0] != want {
 			t.Errorf("update %d: used as %v, want %v, %v", step, a.m[0], want, err)
+		}
+	}
+}
+
+// A gradient that is large for parameters whose gradients were small is cut, though its norm is as usual; where it is as
+// usual for all of them, no bit differs.
+func TestAdam_ClipSize(t *testing.T) {
+	const updates, beta = 50, 0.9
+	run := func(limit float64, last float32) (theta, used []float32) {
+		a := NewAdam(Schedule{Rate: 0.01, ClipSize: limit, Beta1: 0, Beta2: beta, Epsilon: 1e-8}, 2)
+		theta = []float32{0, 0}
+		for step := range uint64(updates) {
+			quiet := float32(0.01)
+			if step == updates-1 {
+				quiet = last
+			}
+			if _, _, err := a.Update(theta, []float32{100, quiet}, 1, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return theta, a.m // Beta1 is 0: the moment is the gradient
+	}
+	free, _ := run(0, 0.01)
+	if limited, _ := run(1.001, 0.01); !slices.Equal(limited, free) {
+		t.Error("a limit that is not reached changes the parameters")
+	}
+	// Of both elements v̂ before is g²; that of the second becomes (β₂(1−β₂ᵗ⁻¹)·0.01² + (1−β₂)·1²)/(1−β₂ᵗ).
+	v := (beta*(1-math.Pow(beta, updates-1))*1e-4 + (1-beta)*1) / (1 - math.Pow(beta, updates))
+	size := math.Sqrt((1 + 1/v) / 2)
+	if size < 2 {
+		t.Fatalf("the size of the last gradient is %v, as usual", size)
+	}
+	_, used := run(1.5, 1)
+	for i, g := range []float64{100, 1} {
+		if want := g * 1.5 / size; math.Abs(float64(used[i])-want) > 1e-5*want {
+			t.Errorf("element %d was used as %v, want %v", i, used[i], want)
 		}
 	}
 }

@@ -53,8 +53,9 @@ func RoundShards(c config.Config) int {
 func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimizer {
 	o := coordinator.Optimizer{
 		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Warmup: c.Optim.Warmup,
-		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, Outlier: c.Optim.Outlier,
-		Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2,
+		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, ClipSize: c.Optim.ClipSize,
+		Outlier: c.Optim.Outlier,
+		Beta1:   c.Optim.Beta1, Beta2: c.Optim.Beta2,
 		Epsilon: c.Optim.Epsilon,
 		Groups:  groups(c, layout),
 	}
