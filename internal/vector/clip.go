@@ -51,8 +51,8 @@ func (r *running) feed(norm float64) {
 //	√(mean of g²/v̂),  v̂ = (β₂v + (1−β₂)g²)/(1−β₂ᵗ)
 //
 // About 1 is usual. A gradient that is much larger than those before has at most √((1−β₂ᵗ)/(1−β₂)), also if its norm,
-// which the largest of its elements make, is as usual. (Shazeer and Stern 2018, "Update clipping"; Wortsman et al.
-// 2023, section 3.3, which scale the rate by it and not the gradient.) The sum is in the order of the elements.
+// which the largest of its elements make, is as usual. (Shazeer and Stern 2018, "Update clipping", and Wortsman
+// et al. 2023 scale the update by it, of each tensor apart.) The sum is in the order of the elements.
 func (a *Adam) size(g []float32, clip float32) float64 {
 	beta, rest := a.schedule.Beta2, 1-a.schedule.Beta2
 	bias := 1 - float64(a.power2*beta)
