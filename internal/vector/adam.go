@@ -103,15 +103,15 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 	if a.leftOut = a.running.outlying(c, norm); a.leftOut {
 		applied = min(applied, 2*float64(a.running.norm[0])) // so that one gradient does not spoil the running norm
 	}
-	if c.ClipSize > 0 && !a.leftOut {
-		if size := a.size(sum, clip); size > c.ClipSize {
-			clip *= float32(c.ClipSize / size)
-		}
-	}
 	a.raise()
 	a.running.feed(applied)
 	if a.leftOut {
 		return norm, rate, nil
+	}
+	if c.ClipSize > 0 {
+		if size := a.size(sum, clip); size > c.ClipSize {
+			clip *= float32(c.ClipSize / size)
+		}
 	}
 	// With r = √(1−β₂ᵗ): rate·m̂/(√v̂ + ε) = (rate·r/(1−β₁ᵗ))·m/(√v + ε·r).
 	root := math.Sqrt(1 - a.power2)

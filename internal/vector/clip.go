@@ -52,11 +52,11 @@ func (r *running) feed(norm float64) {
 //
 // About 1 is usual. A gradient that is much larger than those before has at most √((1−β₂ᵗ)/(1−β₂)), also if its norm,
 // which the largest of its elements make, is as usual. (Shazeer and Stern 2018, "Update clipping", and Wortsman
-// et al. 2023 scale the update by it, of each tensor apart.) The sum is in the order of the elements.
+// et al. 2023 scale the update by it, of each tensor apart.) The sum is in the order of the elements. The
+// powers belong to this update already, v to the one before.
 func (a *Adam) size(g []float32, clip float32) float64 {
 	beta, rest := a.schedule.Beta2, 1-a.schedule.Beta2
-	bias := 1 - float64(a.power2*beta)
-	sum := 0.0
+	bias, sum := 1-a.power2, 0.0
 	for i, x := range g {
 		y := float64(float64(x) * float64(clip))
 		if y *= y; y > 0 {

@@ -54,10 +54,8 @@ func optimizer(c config.Config, layout []coordinator.Tensor) coordinator.Optimiz
 	o := coordinator.Optimizer{
 		Rate: c.Optim.Rate, Decay: c.Optim.Decay, DecayEvery: c.Optim.DecayEvery, Warmup: c.Optim.Warmup,
 		Clip: c.Optim.Clip, ClipFactor: c.Optim.ClipFactor, ClipSize: c.Optim.ClipSize,
-		Outlier: c.Optim.Outlier,
-		Beta1:   c.Optim.Beta1, Beta2: c.Optim.Beta2,
-		Epsilon: c.Optim.Epsilon,
-		Groups:  groups(c, layout),
+		Outlier: c.Optim.Outlier, Beta1: c.Optim.Beta1, Beta2: c.Optim.Beta2, Epsilon: c.Optim.Epsilon,
+		Groups: groups(c, layout),
 	}
 	if c.Optim.Schedule == "cosine" && c.Uses("optim.schedule") {
 		o.Shape, o.Horizon, o.Final = vector.Cosine, c.Train.Horizon, c.Optim.Final
