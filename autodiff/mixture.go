@@ -59,15 +59,8 @@ func (m Mixture) Step(i int) {
 
 // outerProduct writes dst[row, i·n+j] = w[row, i]·x[row, j].
 func outerProduct(dst, w, x Tensor) {
-	n := x.Cols
 	for row := range w.Rows {
-		d, xr := dst.row(row), x.row(row)
-		for i, wi := range w.row(row) {
-			di := d[i*n:][:len(xr)]
-			for j, xj := range xr {
-				di[j] = float32(wi * xj)
-			}
-		}
+		kernel.Outer(dst.row(row), w.row(row), x.row(row))
 	}
 }
 
@@ -95,49 +88,15 @@ func (r *mixMeanRecord) backward(t *Tape) {
 }
 
 // outerVJP adds the gradients of w and x, given that of their outer product: w̄ᵢ += ⟨Oᵢ, x⟩ and x̄ += Σᵢ wᵢ·Oᵢ. x
-// may be a constant. A dot product is one chain over ascending j, whether four of them run side by side or one
-// alone.
+// may be a constant.
 func outerVJP(outer, w, x Tensor) {
-	n := x.Cols
 	for row := range w.Rows {
-		o, wr, xr, dw, i := outer.row(row), w.row(row), x.row(row), w.gradRow(row), 0
-		for ; i+4 <= len(wr); i += 4 {
-			addDots((*[4]float32)(dw[i:]), o[i*n:], xr)
-		}
-		for ; i < len(wr); i++ {
-			var dot float32
-			for j, g := range o[i*n:][:n] {
-				dot += float32(g * xr[j])
-			}
-			dw[i] += dot
-		}
-		if x.Grad == nil {
-			continue
-		}
-		dx := x.gradRow(row)
-		for i, wi := range wr {
-			for j, g := range o[i*n:][:len(dx)] {
-				dx[j] += float32(wi * g)
-			}
+		o := kernel.Dense(outer.row(row), w.Cols, x.Cols)
+		kernel.AddDots(w.gradRow(row), o, x.row(row))
+		if x.Grad != nil {
+			kernel.AddWeightedRows(x.gradRow(row), w.row(row), o)
 		}
 	}
-}
-
-// addDots adds to dst the products of four rows and x: four sums that do not wait for each other.
-func addDots(dst *[4]float32, rows, x []float32) {
-	n := len(x)
-	a, b, c, d := rows[:n], rows[n:][:n], rows[2*n:][:n], rows[3*n:][:n]
-	var sumA, sumB, sumC, sumD float32
-	for j, v := range x {
-		sumA += float32(a[j] * v)
-		sumB += float32(b[j] * v)
-		sumC += float32(c[j] * v)
-		sumD += float32(d[j] * v)
-	}
-	dst[0] += sumA
-	dst[1] += sumB
-	dst[2] += sumC
-	dst[3] += sumD
 }
 
 type mixGroupRecord struct {

@@ -28,17 +28,15 @@ type pairTanhRecord struct {
 
 // With d_rs = ȳ_rs ⊙ (1 − tanh²):  own̄_r += Σ_s d_rs;  other̄_s += Σ_r d_rs
 func (r *pairTanhRecord) backward(*Tape) {
+	d := r.y.Grad // in place
+	kernel.TanhBackward(d, d, r.y.Value)
 	// Each row is in k−1 pairs as itself and in k−1 as the other one.
 	eachPair(r.own.Rows, r.k, func(pair, row, s int) {
-		y := r.y.row(pair)
-		for j, g := range r.y.gradRow(pair) {
-			d := float32(g * (1 - float32(y[j]*y[j])))
-			if r.own.Grad != nil {
-				r.own.gradRow(row)[j] += d
-			}
-			if r.other.Grad != nil {
-				r.other.gradRow(s)[j] += d
-			}
+		if r.own.Grad != nil {
+			kernel.Add(r.own.gradRow(row), r.y.gradRow(pair))
+		}
+		if r.other.Grad != nil {
+			kernel.Add(r.other.gradRow(s), r.y.gradRow(pair))
 		}
 	})
 }

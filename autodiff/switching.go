@@ -170,11 +170,7 @@ func (t *Tape) MixMoves(y, w, x, moves Tensor) {
 		} else {
 			clear(to)
 		}
-		for j, wj := range w.row(row) {
-			for d, v := range m[j*n:][:n] {
-				to[d] += float32(wj * v)
-			}
-		}
+		kernel.AddWeightedRows(to, w.row(row), kernel.Dense(m, w.Cols, n))
 	}
 	record(t, &t.lists.mixMoves, mixMovesRecord{y, w, x, moves})
 }
@@ -188,15 +184,13 @@ func (r *mixMovesRecord) backward(*Tape) {
 		kernel.Add(r.x.Grad, r.y.Grad)
 	}
 	for row := range r.y.Rows {
-		dy, m, dm, dw := r.y.gradRow(row), r.moves.row(row), r.moves.gradRow(row), r.w.gradRow(row)
+		dy, dm := r.y.gradRow(row), r.moves.gradRow(row)
+		kernel.AddDots(r.w.gradRow(row), kernel.Dense(r.moves.row(row), r.w.Cols, n), dy)
 		for j, wj := range r.w.row(row) {
-			var dot float32
 			to := dm[j*n:][:n]
-			for d, v := range m[j*n:][:n] {
-				dot += float32(dy[d] * v)
-				to[d] += float32(wj * dy[d])
+			for d, g := range dy {
+				to[d] += float32(wj * g)
 			}
-			dw[j] += dot
 		}
 	}
 }

@@ -126,6 +126,15 @@ func vectorBenchmarks() []struct {
 		{"Softplus", func() { Softplus(y, x) }},
 		{"Mul", func() { Mul(y, x, z) }},
 		{"ReLUBackward", func() { ReLUBackward(y, x, z) }},
+		{"Div", func() { Div(y, x, z) }},
+		{"TanhBackward", func() { TanhBackward(y, x, z) }},
+		{"Outer/32", func() {
+			for i := 0; i < n; i += 1024 {
+				Outer(v[i:i+1024], x[:32], z[:32])
+			}
+		}},
+		{"AddWeightedRows/32", func() { AddWeightedRows(v[:32], z[:128], Dense(x, 128, 32)) }},
+		{"AddDots/32", func() { AddDots(v[:128], Dense(x, 128, 32), z[:32]) }},
 		{"Finite", func() { Finite(x) }},
 		{"Sum", func() { Sum(x) }},
 		{"SumSquares", func() { SumSquares(x) }},

@@ -93,6 +93,20 @@ func relu(dst, src []float32) {
 }
 
 //go:noinline
+func sqrt(dst, src []float32) {
+	raceWrite(dst)
+	raceRead(src)
+	switch active {
+	case AVX512:
+		sqrtAVX512(&dst[0], &src[0], len(dst))
+	case AVX2:
+		sqrtAVX2(&dst[0], &src[0], len(dst))
+	default:
+		sqrtPortable(dst, src)
+	}
+}
+
+//go:noinline
 func add(dst, x []float32) {
 	raceWrite(dst)
 	raceRead(x)
@@ -137,6 +151,21 @@ func mul(dst, x, y []float32) {
 }
 
 //go:noinline
+func div(dst, x, y []float32) {
+	raceWrite(dst)
+	raceRead(x)
+	raceRead(y)
+	switch active {
+	case AVX512:
+		divAVX512(&dst[0], &x[0], &y[0], len(dst))
+	case AVX2:
+		divAVX2(&dst[0], &x[0], &y[0], len(dst))
+	default:
+		divPortable(dst, x, y)
+	}
+}
+
+//go:noinline
 func addMul(dst, x, y []float32) {
 	raceWrite(dst)
 	raceRead(x)
@@ -163,6 +192,21 @@ func reluBackward(dst, dy, y []float32) {
 		reluBackwardAVX2(&dst[0], &dy[0], &y[0], len(dst))
 	default:
 		reluBackwardPortable(dst, dy, y)
+	}
+}
+
+//go:noinline
+func tanhBackward(dst, dy, y []float32) {
+	raceWrite(dst)
+	raceRead(dy)
+	raceRead(y)
+	switch active {
+	case AVX512:
+		tanhBackwardAVX512(&dst[0], &dy[0], &y[0], len(dst))
+	case AVX2:
+		tanhBackwardAVX2(&dst[0], &dy[0], &y[0], len(dst))
+	default:
+		tanhBackwardPortable(dst, dy, y)
 	}
 }
 
@@ -282,6 +326,36 @@ func addRow(dst Matrix, row []float32) {
 		addRowAVX2(&dst.Data[0], &row[0], dst.Rows, dst.Cols, dst.Stride)
 	default:
 		addRowPortable(dst, row)
+	}
+}
+
+//go:noinline
+func outer(dst, x, y []float32) {
+	raceWrite(dst)
+	raceRead(x)
+	raceRead(y)
+	switch active {
+	case AVX512:
+		outerAVX512(&dst[0], &x[0], &y[0], len(x), len(y))
+	case AVX2:
+		outerAVX2(&dst[0], &x[0], &y[0], len(x), len(y))
+	default:
+		outerPortable(dst, x, y)
+	}
+}
+
+//go:noinline
+func addWeightedRows(dst, w []float32, m Matrix) {
+	raceWrite(dst)
+	raceRead(w)
+	raceReadMatrix(&m)
+	switch active {
+	case AVX512:
+		addWeightedRowsAVX512(&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride)
+	case AVX2:
+		addWeightedRowsAVX2(&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride)
+	default:
+		addWeightedRowsPortable(dst, w, m)
 	}
 }
 
@@ -454,6 +528,15 @@ func logisticsAssembly(dst *float32, keys *uint32, block uint64, s0, s1 uint32, 
 		logisticsAVX512(dst, keys, block, s0, s1, groups)
 	default:
 		logisticsAVX2(dst, keys, block, s0, s1, groups)
+	}
+}
+
+func dots16Assembly(s, m, x *float32, n, stride int) {
+	switch active {
+	case AVX512:
+		dots16AVX512(s, m, x, n, stride)
+	default:
+		dots16AVX2(s, m, x, n, stride)
 	}
 }
 

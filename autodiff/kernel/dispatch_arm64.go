@@ -81,6 +81,18 @@ func relu(dst, src []float32) {
 }
 
 //go:noinline
+func sqrt(dst, src []float32) {
+	raceWrite(dst)
+	raceRead(src)
+	switch active {
+	case NEON:
+		sqrtNEON(&dst[0], &src[0], len(dst))
+	default:
+		sqrtPortable(dst, src)
+	}
+}
+
+//go:noinline
 func add(dst, x []float32) {
 	raceWrite(dst)
 	raceRead(x)
@@ -119,6 +131,19 @@ func mul(dst, x, y []float32) {
 }
 
 //go:noinline
+func div(dst, x, y []float32) {
+	raceWrite(dst)
+	raceRead(x)
+	raceRead(y)
+	switch active {
+	case NEON:
+		divNEON(&dst[0], &x[0], &y[0], len(dst))
+	default:
+		divPortable(dst, x, y)
+	}
+}
+
+//go:noinline
 func addMul(dst, x, y []float32) {
 	raceWrite(dst)
 	raceRead(x)
@@ -141,6 +166,19 @@ func reluBackward(dst, dy, y []float32) {
 		reluBackwardNEON(&dst[0], &dy[0], &y[0], len(dst))
 	default:
 		reluBackwardPortable(dst, dy, y)
+	}
+}
+
+//go:noinline
+func tanhBackward(dst, dy, y []float32) {
+	raceWrite(dst)
+	raceRead(dy)
+	raceRead(y)
+	switch active {
+	case NEON:
+		tanhBackwardNEON(&dst[0], &dy[0], &y[0], len(dst))
+	default:
+		tanhBackwardPortable(dst, dy, y)
 	}
 }
 
@@ -246,6 +284,32 @@ func addRow(dst Matrix, row []float32) {
 }
 
 //go:noinline
+func outer(dst, x, y []float32) {
+	raceWrite(dst)
+	raceRead(x)
+	raceRead(y)
+	switch active {
+	case NEON:
+		outerNEON(&dst[0], &x[0], &y[0], len(x), len(y))
+	default:
+		outerPortable(dst, x, y)
+	}
+}
+
+//go:noinline
+func addWeightedRows(dst, w []float32, m Matrix) {
+	raceWrite(dst)
+	raceRead(w)
+	raceReadMatrix(&m)
+	switch active {
+	case NEON:
+		addWeightedRowsNEON(&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride)
+	default:
+		addWeightedRowsPortable(dst, w, m)
+	}
+}
+
+//go:noinline
 func lstmForward(z, c, cNext, h, tanhC []float32) {
 	raceWrite(z)
 	raceWrite(cNext)
@@ -347,6 +411,10 @@ func gumbelsAssembly(dst *float32, keys *uint32, block uint64, s0, s1 uint32, gr
 
 func logisticsAssembly(dst *float32, keys *uint32, block uint64, s0, s1 uint32, groups int) {
 	logisticsNEON(dst, keys, block, s0, s1, groups)
+}
+
+func dots16Assembly(s, m, x *float32, n, stride int) {
+	dots16NEON(s, m, x, n, stride)
 }
 
 func putInt16Assembly(dst *byte, src *float32, n int) {

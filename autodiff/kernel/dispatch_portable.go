@@ -12,11 +12,14 @@ func tanh(dst, src []float32)                         { tanhPortable(dst, src) }
 func sigmoid(dst, src []float32)                      { sigmoidPortable(dst, src) }
 func softplus(dst, src []float32)                     { softplusPortable(dst, src) }
 func relu(dst, src []float32)                         { reluPortable(dst, src) }
+func sqrt(dst, src []float32)                         { sqrtPortable(dst, src) }
 func add(dst, x []float32)                            { addPortable(dst, x) }
 func sub(dst, x, y []float32)                         { subPortable(dst, x, y) }
 func mul(dst, x, y []float32)                         { mulPortable(dst, x, y) }
+func div(dst, x, y []float32)                         { divPortable(dst, x, y) }
 func addMul(dst, x, y []float32)                      { addMulPortable(dst, x, y) }
 func reluBackward(dst, dy, y []float32)               { reluBackwardPortable(dst, dy, y) }
+func tanhBackward(dst, dy, y []float32)               { tanhBackwardPortable(dst, dy, y) }
 func addScaled(dst []float32, a float32, x []float32) { addScaledPortable(dst, a, x) }
 func scale(dst []float32, a float32)                  { scalePortable(dst, a) }
 func finite(x []float32) bool                         { return finitePortable(x) }
@@ -26,6 +29,8 @@ func sumSquaresLanes(s *[lanes]float64, x []float32)  { sumSquaresLanesPortable(
 func sumRows(dst []float32, m Matrix)                 { sumRowsPortable(dst, m) }
 func addSumColumns(dst []float32, m Matrix)           { addSumColumnsPortable(dst, m) }
 func addRow(dst Matrix, row []float32)                { addRowPortable(dst, row) }
+func outer(dst, x, y []float32)                       { outerPortable(dst, x, y) }
+func addWeightedRows(dst, w []float32, m Matrix)      { addWeightedRowsPortable(dst, w, m) }
 func lstmForward(z, c, cNext, h, tanhC []float32)     { lstmForwardPortable(z, c, cNext, h, tanhC) }
 func lstmBackward(act, dz, dh, dc, tanhC, cPrev []float32) {
 	lstmBackwardPortable(act, dz, dh, dc, tanhC, cPrev)

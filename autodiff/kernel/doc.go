@@ -59,7 +59,7 @@
 //
 // # Files
 //
-// elementwise.go, reduce.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and
+// elementwise.go, reduce.go, outer.go, softmax.go, lstm.go, adam.go, philox.go, pack.go and
 // gemm.go hold the functions and their checks; portable_*.go the loops that define
 // the bits; gemm_blocks.go and tile.go the blocking of products; partial.go what is
 // half in assembly; processor_*.go what the processor has; dispatch_*.go, generated, the

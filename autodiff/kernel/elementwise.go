@@ -108,6 +108,31 @@ func Mul(dst, x, y []float32) {
 	}
 }
 
+// Div is
+//
+//	for i := range dst { dst[i] = x[i] / y[i] }
+func Div(dst, x, y []float32) {
+	checkLen("Div", len(x), len(dst))
+	checkLen("Div", len(y), len(dst))
+	for i := 0; i < len(dst); i += chunk {
+		j := min(i+chunk, len(dst))
+		div(dst[i:j], x[i:j], y[i:j])
+	}
+}
+
+// Sqrt is
+//
+//	for i, x := range src { dst[i] = √x }
+//
+// correctly rounded, and NaN below 0.
+func Sqrt(dst, src []float32) {
+	checkLen("Sqrt", len(src), len(dst))
+	for i := 0; i < len(dst); i += chunk {
+		j := min(i+chunk, len(dst))
+		sqrt(dst[i:j], src[i:j])
+	}
+}
+
 // AddMul is
 //
 //	for i := range dst { dst[i] = FMA(x[i], y[i], dst[i]) }
@@ -164,6 +189,20 @@ func ReLUBackward(dst, dy, y []float32) {
 	for i := 0; i < len(dst); i += chunk {
 		j := min(i+chunk, len(dst))
 		reluBackward(dst[i:j], dy[i:j], y[i:j])
+	}
+}
+
+// TanhBackward is
+//
+//	for i := range dst { dst[i] = float32(dy[i] * (1 - float32(y[i] * y[i]))) }
+//
+// where y is the result of Tanh and dy the gradient with respect to it.
+func TanhBackward(dst, dy, y []float32) {
+	checkLen("TanhBackward", len(dy), len(dst))
+	checkLen("TanhBackward", len(y), len(dst))
+	for i := 0; i < len(dst); i += chunk {
+		j := min(i+chunk, len(dst))
+		tanhBackward(dst[i:j], dy[i:j], y[i:j])
 	}
 }
 

@@ -37,6 +37,11 @@ func probes() []probe {
 	return []probe{
 		{"Adam", probeAdam},
 		{"Add", probeBinary(func(out, x, _ []float32) { Add(out, x) })},
+		{"AddDots", probeRows(func(show func(...float32), _, in Matrix) {
+			dots := make([]float32, in.Rows)
+			AddDots(dots, in, usual(2, in.Cols))
+			show(dots...)
+		})},
 		{"AddMul", probeBinary(AddMul)},
 		{"AddRow", probeRows(func(show func(...float32), out, in Matrix) {
 			AddRow(in, in.row(0))
@@ -47,7 +52,12 @@ func probes() []probe {
 			AddSumColumns(out.row(0), in)
 			show(out.row(0)...)
 		})},
+		{"AddWeightedRows", probeRows(func(show func(...float32), out, in Matrix) {
+			AddWeightedRows(out.row(0), usual(2, in.Rows), in)
+			show(out.row(0)...)
+		})},
 		{"Block", probeBlock},
+		{"Div", probeBinary(Div)},
 		{"DropBelow", probeFunction(func(out, x []float32) {
 			copy(out, x)
 			DropBelow(out, 0.5)
@@ -69,6 +79,10 @@ func probes() []probe {
 		{"Mul", probeBinary(Mul)},
 		{"NormalOf", probeNormalOf},
 		{"Normals", probeDraws((*Philox).Normals)},
+		{"Outer", probeRows(func(show func(...float32), out, in Matrix) {
+			Outer(out.Data, usual(2, in.Rows), in.row(0))
+			show(out.Data...)
+		})},
 		{"PutInt16", probePutInt16},
 		{"ReLU", probeFunction(ReLU, wide)},
 		{"ReLUBackward", probeBinary(ReLUBackward)},
@@ -81,6 +95,7 @@ func probes() []probe {
 			show(out.Data...)
 		})},
 		{"Softplus", probeFunction(Softplus, wide)},
+		{"Sqrt", probeFunction(Sqrt, positive)},
 		{"Sub", probeBinary(Sub)},
 		{"Sum", probeSums(func(x []float32) float64 { return float64(Sum(x)) })},
 		{"SumRows", probeRows(func(show func(...float32), _, in Matrix) {
@@ -90,6 +105,7 @@ func probes() []probe {
 		})},
 		{"SumSquares", probeSums(SumSquares)},
 		{"Tanh", probeFunction(Tanh, wide)},
+		{"TanhBackward", probeBinary(TanhBackward)},
 		{"Uniforms", probeDraws((*Philox).Uniforms)},
 		{"Workspace.Mul", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) { w.Mul(c, a, b, e) })},
 		{"Workspace.MulPacked", probeProduct(func(w *Workspace, c, a, b Matrix, e Epilogue) {

@@ -77,7 +77,7 @@ func goldenUsual(stream uint64, n int) []float32 {
 func goldenVectors(d digest) {
 	const n = 3001
 	x, y := goldenInput(1, n), goldenInput(2, n)
-	for _, op := range vectorOps {
+	for _, op := range hashedOps {
 		out := goldenInput(3, n)
 		op.fast(out, x, y)
 		d.add(out)

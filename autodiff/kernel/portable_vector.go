@@ -53,6 +53,19 @@ func mulPortable(dst, x, y []float32) {
 	}
 }
 
+func divPortable(dst, x, y []float32) {
+	for i := range dst {
+		dst[i] = x[i] / y[i]
+	}
+}
+
+// sqrtPortable takes the root in float64: of a float32, it rounds to the correctly rounded float32 root.
+func sqrtPortable(dst, src []float32) {
+	for i, x := range src {
+		dst[i] = float32(math.Sqrt(float64(x)))
+	}
+}
+
 func addMulPortable(dst, x, y []float32) {
 	for i := range dst {
 		dst[i] = FMA(x[i], y[i], dst[i])
@@ -80,6 +93,12 @@ func reluBackwardPortable(dst, dy, y []float32) {
 			d = 0
 		}
 		dst[i] = d
+	}
+}
+
+func tanhBackwardPortable(dst, dy, y []float32) {
+	for i := range dst {
+		dst[i] = float32(dy[i] * (1 - float32(y[i]*y[i])))
 	}
 }
 

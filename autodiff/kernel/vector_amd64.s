@@ -514,6 +514,38 @@ loopEnd:
 	VZEROUPPER
 	RET
 
+// func sqrtAVX2(dst *float32, src *float32, n int)
+// Requires: AVX
+TEXT ·sqrtAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x08, DX
+	JL   loopTail
+
+loop:
+	VMOVUPS (CX), Y0
+	VSQRTPS Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	SUBQ    $0x08, DX
+	JGE     loop
+
+loopTail:
+	ADDQ       $0x08, DX
+	JZ         loopEnd
+	LEAQ       tailMasks<>+64(SB), BX
+	NEGQ       DX
+	VMOVUPS    (BX)(DX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VSQRTPS    Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
 // func addAVX2(dst *float32, x *float32, n int)
 // Requires: AVX
 TEXT ·addAVX2(SB), NOSPLIT, $0-24
@@ -559,7 +591,6 @@ TEXT ·subAVX2(SB), NOSPLIT, $0-32
 	JL   loopTail
 
 loop:
-	VMOVUPS (AX), Y0
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VSUBPS  Y1, Y0, Y0
@@ -576,7 +607,6 @@ loopTail:
 	LEAQ       tailMasks<>+64(SB), SI
 	NEGQ       BX
 	VMOVUPS    (SI)(BX*4), Y0
-	VMASKMOVPS (AX), Y0, Y1
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (DX), Y0, Y2
 	VSUBPS     Y2, Y1, Y1
@@ -597,7 +627,6 @@ TEXT ·mulAVX2(SB), NOSPLIT, $0-32
 	JL   loopTail
 
 loop:
-	VMOVUPS (AX), Y0
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VMULPS  Y1, Y0, Y0
@@ -614,9 +643,124 @@ loopTail:
 	LEAQ       tailMasks<>+64(SB), SI
 	NEGQ       BX
 	VMOVUPS    (SI)(BX*4), Y0
-	VMASKMOVPS (AX), Y0, Y1
 	VMASKMOVPS (CX), Y0, Y1
 	VMASKMOVPS (DX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
+// func divAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX
+TEXT ·divAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x08, BX
+	JL   loopTail
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VDIVPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JGE     loop
+
+loopTail:
+	ADDQ       $0x08, BX
+	JZ         loopEnd
+	LEAQ       tailMasks<>+64(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VDIVPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
+// func reluBackwardAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX
+TEXT ·reluBackwardAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x08, BX
+	JL   loopTail
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VCMPPS  $0x0e, constants<>+896(SB), Y1, Y1
+	VANDPS  Y0, Y1, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JGE     loop
+
+loopTail:
+	ADDQ       $0x08, BX
+	JZ         loopEnd
+	LEAQ       tailMasks<>+64(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VCMPPS     $0x0e, constants<>+896(SB), Y2, Y2
+	VANDPS     Y1, Y2, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
+// func tanhBackwardAVX2(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX
+TEXT ·tanhBackwardAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x08, BX
+	JL   loopTail
+
+loop:
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMULPS  Y1, Y1, Y1
+	VMOVUPS constants<>+352(SB), Y2
+	VSUBPS  Y1, Y2, Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JGE     loop
+
+loopTail:
+	ADDQ       $0x08, BX
+	JZ         loopEnd
+	LEAQ       tailMasks<>+64(SB), SI
+	NEGQ       BX
+	VMOVUPS    (SI)(BX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMULPS     Y2, Y2, Y2
+	VMOVUPS    constants<>+352(SB), Y3
+	VSUBPS     Y2, Y3, Y2
 	VMULPS     Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
@@ -657,46 +801,6 @@ loopTail:
 	VMASKMOVPS  (DX), Y0, Y3
 	VFMADD231PS Y3, Y2, Y1
 	VMASKMOVPS  Y1, Y0, (AX)
-
-loopEnd:
-	VZEROUPPER
-	RET
-
-// func reluBackwardAVX2(dst *float32, x *float32, y *float32, n int)
-// Requires: AVX
-TEXT ·reluBackwardAVX2(SB), NOSPLIT, $0-32
-	MOVQ dst+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ y+16(FP), DX
-	MOVQ n+24(FP), BX
-	SUBQ $0x08, BX
-	JL   loopTail
-
-loop:
-	VMOVUPS (AX), Y0
-	VMOVUPS (CX), Y0
-	VMOVUPS (DX), Y1
-	VCMPPS  $0x0e, constants<>+896(SB), Y1, Y1
-	VANDPS  Y0, Y1, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	ADDQ    $0x20, DX
-	SUBQ    $0x08, BX
-	JGE     loop
-
-loopTail:
-	ADDQ       $0x08, BX
-	JZ         loopEnd
-	LEAQ       tailMasks<>+64(SB), SI
-	NEGQ       BX
-	VMOVUPS    (SI)(BX*4), Y0
-	VMASKMOVPS (AX), Y0, Y1
-	VMASKMOVPS (CX), Y0, Y1
-	VMASKMOVPS (DX), Y0, Y2
-	VCMPPS     $0x0e, constants<>+896(SB), Y2, Y2
-	VANDPS     Y1, Y2, Y1
-	VMASKMOVPS Y1, Y0, (AX)
 
 loopEnd:
 	VZEROUPPER
@@ -1103,6 +1207,236 @@ restRows:
 
 oneEnd:
 end:
+	VZEROUPPER
+	RET
+
+// func outerAVX2(dst *float32, x *float32, y *float32, m int, n int)
+// Requires: AVX
+TEXT ·outerAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ m+24(FP), BX
+	MOVQ n+32(FP), SI
+
+row:
+	VBROADCASTSS (CX), Y0
+	MOVQ         AX, DI
+	MOVQ         DX, R8
+	MOVQ         SI, R9
+	SUBQ         $0x08, R9
+	JL           loopTail
+
+loop:
+	VMOVUPS (R8), Y1
+	VMULPS  Y1, Y0, Y1
+	VMOVUPS Y1, (DI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, R8
+	SUBQ    $0x08, R9
+	JGE     loop
+
+loopTail:
+	ADDQ       $0x08, R9
+	JZ         loopEnd
+	LEAQ       tailMasks<>+64(SB), R10
+	NEGQ       R9
+	VMOVUPS    (R10)(R9*4), Y1
+	VMASKMOVPS (R8), Y1, Y2
+	VMULPS     Y2, Y0, Y0
+	VMASKMOVPS Y0, Y1, (DI)
+
+loopEnd:
+	LEAQ (AX)(SI*4), AX
+	ADDQ $0x04, CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func addWeightedRowsAVX2(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+// Requires: AVX
+TEXT ·addWeightedRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ m+16(FP), DX
+	MOVQ n+32(FP), BX
+	MOVQ stride+40(FP), SI
+	SHLQ $0x02, SI
+	SUBQ $0x20, BX
+	JL   few
+
+many:
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    DX, DI
+	MOVQ    CX, R8
+	MOVQ    rows+24(FP), R9
+
+manyRows:
+	VBROADCASTSS (R8), Y4
+	VMOVUPS      (DI), Y5
+	VMULPS       Y5, Y4, Y5
+	VADDPS       Y5, Y0, Y0
+	VMOVUPS      32(DI), Y5
+	VMULPS       Y5, Y4, Y5
+	VADDPS       Y5, Y1, Y1
+	VMOVUPS      64(DI), Y5
+	VMULPS       Y5, Y4, Y5
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      96(DI), Y5
+	VMULPS       Y5, Y4, Y4
+	VADDPS       Y4, Y3, Y3
+	ADDQ         $0x04, R8
+	ADDQ         SI, DI
+	DECQ         R9
+	JNZ          manyRows
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	SUBQ         $-128, AX
+	SUBQ         $-128, DX
+	SUBQ         $0x20, BX
+	JGE          many
+
+few:
+	ADDQ $0x20, BX
+	JZ   end
+	SUBQ $0x08, BX
+	JL   oneTail
+
+one:
+	VMOVUPS (AX), Y0
+	MOVQ    DX, DI
+	MOVQ    CX, R8
+	MOVQ    rows+24(FP), R9
+
+oneRows:
+	VBROADCASTSS (R8), Y1
+	VMOVUPS      (DI), Y2
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	ADDQ         $0x04, R8
+	ADDQ         SI, DI
+	DECQ         R9
+	JNZ          oneRows
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JGE          one
+
+oneTail:
+	ADDQ       $0x08, BX
+	JZ         oneEnd
+	LEAQ       tailMasks<>+64(SB), DI
+	NEGQ       BX
+	VMOVUPS    (DI)(BX*4), Y0
+	VMASKMOVPS (AX), Y0, Y1
+	MOVQ       CX, CX
+	MOVQ       rows+24(FP), BX
+
+restRows:
+	VBROADCASTSS (CX), Y2
+	VMASKMOVPS   (DX), Y0, Y3
+	VMULPS       Y3, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	ADDQ         $0x04, CX
+	ADDQ         SI, DX
+	DECQ         BX
+	JNZ          restRows
+	VMASKMOVPS   Y1, Y0, (AX)
+
+oneEnd:
+end:
+	VZEROUPPER
+	RET
+
+// func dots16AVX2(s *float32, m *float32, x *float32, n int, stride int)
+// Requires: AVX
+TEXT ·dots16AVX2(SB), NOSPLIT, $0-40
+	MOVQ   s+0(FP), AX
+	MOVQ   m+8(FP), CX
+	MOVQ   x+16(FP), DX
+	MOVQ   n+24(FP), BX
+	MOVQ   stride+32(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (SI)(SI*2), DI
+	LEAQ   (CX)(SI*4), R8
+	LEAQ   (R8)(SI*4), R9
+	LEAQ   (R9)(SI*4), R10
+	VXORPS X0, X0, X0
+	VXORPS X1, X1, X1
+
+columns:
+	VMOVUPS      (CX), X2
+	VINSERTF128  $0x01, (R8), Y2, Y2
+	VMOVUPS      (CX)(SI*1), X3
+	VINSERTF128  $0x01, (R8)(SI*1), Y3, Y3
+	VMOVUPS      (CX)(SI*2), X4
+	VINSERTF128  $0x01, (R8)(SI*2), Y4, Y4
+	VMOVUPS      (CX)(DI*1), X5
+	VINSERTF128  $0x01, (R8)(DI*1), Y5, Y5
+	VUNPCKLPS    Y3, Y2, Y6
+	VUNPCKHPS    Y3, Y2, Y7
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y5
+	VUNPCKLPD    Y3, Y6, Y2
+	VUNPCKHPD    Y3, Y6, Y3
+	VUNPCKLPD    Y5, Y7, Y4
+	VUNPCKHPD    Y5, Y7, Y5
+	VBROADCASTSS (DX), Y6
+	VMULPS       Y6, Y2, Y6
+	VADDPS       Y6, Y0, Y0
+	VBROADCASTSS 4(DX), Y6
+	VMULPS       Y6, Y3, Y6
+	VADDPS       Y6, Y0, Y0
+	VBROADCASTSS 8(DX), Y6
+	VMULPS       Y6, Y4, Y6
+	VADDPS       Y6, Y0, Y0
+	VBROADCASTSS 12(DX), Y6
+	VMULPS       Y6, Y5, Y6
+	VADDPS       Y6, Y0, Y0
+	VMOVUPS      (R9), X8
+	VINSERTF128  $0x01, (R10), Y8, Y8
+	VMOVUPS      (R9)(SI*1), X9
+	VINSERTF128  $0x01, (R10)(SI*1), Y9, Y9
+	VMOVUPS      (R9)(SI*2), X10
+	VINSERTF128  $0x01, (R10)(SI*2), Y10, Y10
+	VMOVUPS      (R9)(DI*1), X11
+	VINSERTF128  $0x01, (R10)(DI*1), Y11, Y11
+	VUNPCKLPS    Y9, Y8, Y6
+	VUNPCKHPS    Y9, Y8, Y7
+	VUNPCKLPS    Y11, Y10, Y9
+	VUNPCKHPS    Y11, Y10, Y11
+	VUNPCKLPD    Y9, Y6, Y8
+	VUNPCKHPD    Y9, Y6, Y9
+	VUNPCKLPD    Y11, Y7, Y10
+	VUNPCKHPD    Y11, Y7, Y11
+	VBROADCASTSS (DX), Y6
+	VMULPS       Y6, Y8, Y6
+	VADDPS       Y6, Y1, Y1
+	VBROADCASTSS 4(DX), Y6
+	VMULPS       Y6, Y9, Y6
+	VADDPS       Y6, Y1, Y1
+	VBROADCASTSS 8(DX), Y6
+	VMULPS       Y6, Y10, Y6
+	VADDPS       Y6, Y1, Y1
+	VBROADCASTSS 12(DX), Y6
+	VMULPS       Y6, Y11, Y6
+	VADDPS       Y6, Y1, Y1
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, R8
+	ADDQ         $0x10, R9
+	ADDQ         $0x10, R10
+	ADDQ         $0x10, DX
+	SUBQ         $0x04, BX
+	JNZ          columns
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -4752,6 +5086,38 @@ loopEnd:
 	VZEROUPPER
 	RET
 
+// func sqrtAVX512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·sqrtAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	SUBQ $0x10, DX
+	JL   loopTail
+
+loop:
+	VMOVUPS (CX), Z0
+	VSQRTPS Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JGE     loop
+
+loopTail:
+	ADDQ      $0x10, DX
+	JZ        loopEnd
+	MOVL      $0xffffffff, BX
+	BZHIL     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VSQRTPS   Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·addAVX512(SB), NOSPLIT, $0-24
@@ -4797,7 +5163,6 @@ TEXT ·subAVX512(SB), NOSPLIT, $0-32
 	JL   loopTail
 
 loop:
-	VMOVUPS (AX), Z0
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VSUBPS  Z1, Z0, Z0
@@ -4814,7 +5179,6 @@ loopTail:
 	MOVL      $0xffffffff, SI
 	BZHIL     BX, SI, SI
 	KMOVW     SI, K1
-	VMOVUPS.Z (AX), K1, Z0
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
 	VSUBPS    Z1, Z0, Z0
@@ -4835,7 +5199,6 @@ TEXT ·mulAVX512(SB), NOSPLIT, $0-32
 	JL   loopTail
 
 loop:
-	VMOVUPS (AX), Z0
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -4852,10 +5215,125 @@ loopTail:
 	MOVL      $0xffffffff, SI
 	BZHIL     BX, SI, SI
 	KMOVW     SI, K1
-	VMOVUPS.Z (AX), K1, Z0
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
 	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
+// func divAVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·divAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SUBQ $0x10, BX
+	JL   loopTail
+
+loop:
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VDIVPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JGE     loop
+
+loopTail:
+	ADDQ      $0x10, BX
+	JZ        loopEnd
+	MOVL      $0xffffffff, SI
+	BZHIL     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VDIVPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
+// func reluBackwardAVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluBackwardAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS constants<>+896(SB), Z0
+	SUBQ         $0x10, BX
+	JL           loopTail
+
+loop:
+	VMOVUPS   (CX), Z1
+	VMOVUPS   (DX), Z2
+	VCMPPS    $0x0e, Z0, Z2, K1
+	VMOVAPS.Z Z1, K1, Z1
+	VMOVUPS   Z1, (AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, DX
+	SUBQ      $0x10, BX
+	JGE       loop
+
+loopTail:
+	ADDQ      $0x10, BX
+	JZ        loopEnd
+	MOVL      $0xffffffff, SI
+	BZHIL     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VMOVUPS.Z (DX), K1, Z2
+	VCMPPS    $0x0e, Z0, Z2, K2
+	VMOVAPS.Z Z1, K2, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+loopEnd:
+	VZEROUPPER
+	RET
+
+// func tanhBackwardAVX512(dst *float32, x *float32, y *float32, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·tanhBackwardAVX512(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS constants<>+352(SB), Z0
+	SUBQ         $0x10, BX
+	JL           loopTail
+
+loop:
+	VMOVUPS (CX), Z1
+	VMOVUPS (DX), Z2
+	VMULPS  Z2, Z2, Z2
+	VSUBPS  Z2, Z0, Z2
+	VMULPS  Z2, Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JGE     loop
+
+loopTail:
+	ADDQ      $0x10, BX
+	JZ        loopEnd
+	MOVL      $0xffffffff, SI
+	BZHIL     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VMOVUPS.Z (DX), K1, Z2
+	VMULPS    Z2, Z2, Z2
+	VSUBPS    Z2, Z0, Z0
+	VMULPS    Z0, Z1, Z0
 	VMOVUPS   Z0, K1, (AX)
 
 loopEnd:
@@ -4895,47 +5373,6 @@ loopTail:
 	VMOVUPS.Z   (DX), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 	VMOVUPS     Z0, K1, (AX)
-
-loopEnd:
-	VZEROUPPER
-	RET
-
-// func reluBackwardAVX512(dst *float32, x *float32, y *float32, n int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluBackwardAVX512(SB), NOSPLIT, $0-32
-	MOVQ         dst+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         y+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS constants<>+896(SB), Z0
-	SUBQ         $0x10, BX
-	JL           loopTail
-
-loop:
-	VMOVUPS   (AX), Z1
-	VMOVUPS   (CX), Z1
-	VMOVUPS   (DX), Z2
-	VCMPPS    $0x0e, Z0, Z2, K1
-	VMOVAPS.Z Z1, K1, Z1
-	VMOVUPS   Z1, (AX)
-	ADDQ      $0x40, AX
-	ADDQ      $0x40, CX
-	ADDQ      $0x40, DX
-	SUBQ      $0x10, BX
-	JGE       loop
-
-loopTail:
-	ADDQ      $0x10, BX
-	JZ        loopEnd
-	MOVL      $0xffffffff, SI
-	BZHIL     BX, SI, SI
-	KMOVW     SI, K1
-	VMOVUPS.Z (AX), K1, Z1
-	VMOVUPS.Z (CX), K1, Z1
-	VMOVUPS.Z (DX), K1, Z2
-	VCMPPS    $0x0e, Z0, Z2, K2
-	VMOVAPS.Z Z1, K2, Z0
-	VMOVUPS   Z0, K1, (AX)
 
 loopEnd:
 	VZEROUPPER
@@ -5304,6 +5741,204 @@ restRows:
 
 oneEnd:
 end:
+	VZEROUPPER
+	RET
+
+// func outerAVX512(dst *float32, x *float32, y *float32, m int, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·outerAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ m+24(FP), BX
+	MOVQ n+32(FP), SI
+
+row:
+	VBROADCASTSS (CX), Z0
+	MOVQ         AX, DI
+	MOVQ         DX, R8
+	MOVQ         SI, R9
+	SUBQ         $0x10, R9
+	JL           loopTail
+
+loop:
+	VMOVUPS (R8), Z1
+	VMULPS  Z1, Z0, Z1
+	VMOVUPS Z1, (DI)
+	ADDQ    $0x40, DI
+	ADDQ    $0x40, R8
+	SUBQ    $0x10, R9
+	JGE     loop
+
+loopTail:
+	ADDQ      $0x10, R9
+	JZ        loopEnd
+	MOVL      $0xffffffff, R10
+	BZHIL     R9, R10, R10
+	KMOVW     R10, K1
+	VMOVUPS.Z (R8), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (DI)
+
+loopEnd:
+	LEAQ (AX)(SI*4), AX
+	ADDQ $0x04, CX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func addWeightedRowsAVX512(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·addWeightedRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ w+8(FP), CX
+	MOVQ m+16(FP), DX
+	MOVQ n+32(FP), BX
+	MOVQ stride+40(FP), SI
+	SHLQ $0x02, SI
+	SUBQ $0x20, BX
+	JL   few
+
+many:
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    DX, DI
+	MOVQ    CX, R8
+	MOVQ    rows+24(FP), R9
+
+manyRows:
+	VBROADCASTSS (R8), Z2
+	VMOVUPS      (DI), Z3
+	VMULPS       Z3, Z2, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      64(DI), Z3
+	VMULPS       Z3, Z2, Z2
+	VADDPS       Z2, Z1, Z1
+	ADDQ         $0x04, R8
+	ADDQ         SI, DI
+	DECQ         R9
+	JNZ          manyRows
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	SUBQ         $-128, AX
+	SUBQ         $-128, DX
+	SUBQ         $0x20, BX
+	JGE          many
+
+few:
+	ADDQ $0x20, BX
+	JZ   end
+	SUBQ $0x10, BX
+	JL   oneTail
+
+one:
+	VMOVUPS (AX), Z0
+	MOVQ    DX, DI
+	MOVQ    CX, R8
+	MOVQ    rows+24(FP), R9
+
+oneRows:
+	VBROADCASTSS (R8), Z1
+	VMOVUPS      (DI), Z2
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	ADDQ         $0x04, R8
+	ADDQ         SI, DI
+	DECQ         R9
+	JNZ          oneRows
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, BX
+	JGE          one
+
+oneTail:
+	ADDQ      $0x10, BX
+	JZ        oneEnd
+	MOVL      $0xffffffff, DI
+	BZHIL     BX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (AX), K1, Z0
+	MOVQ      CX, CX
+	MOVQ      rows+24(FP), BX
+
+restRows:
+	VBROADCASTSS (CX), Z1
+	VMOVUPS.Z    (DX), K1, Z2
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	ADDQ         $0x04, CX
+	ADDQ         SI, DX
+	DECQ         BX
+	JNZ          restRows
+	VMOVUPS      Z0, K1, (AX)
+
+oneEnd:
+end:
+	VZEROUPPER
+	RET
+
+// func dots16AVX512(s *float32, m *float32, x *float32, n int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·dots16AVX512(SB), NOSPLIT, $0-40
+	MOVQ   s+0(FP), AX
+	MOVQ   m+8(FP), CX
+	MOVQ   x+16(FP), DX
+	MOVQ   n+24(FP), BX
+	MOVQ   stride+32(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (SI)(SI*2), DI
+	LEAQ   (CX)(SI*4), R8
+	LEAQ   (R8)(SI*4), R9
+	LEAQ   (R9)(SI*4), R10
+	VXORPS X0, X0, X0
+
+columns:
+	VMOVUPS      (CX), X1
+	VINSERTF32X4 $0x01, (R8), Z1, Z1
+	VINSERTF32X4 $0x02, (R9), Z1, Z1
+	VINSERTF32X4 $0x03, (R10), Z1, Z1
+	VMOVUPS      (CX)(SI*1), X2
+	VINSERTF32X4 $0x01, (R8)(SI*1), Z2, Z2
+	VINSERTF32X4 $0x02, (R9)(SI*1), Z2, Z2
+	VINSERTF32X4 $0x03, (R10)(SI*1), Z2, Z2
+	VMOVUPS      (CX)(SI*2), X3
+	VINSERTF32X4 $0x01, (R8)(SI*2), Z3, Z3
+	VINSERTF32X4 $0x02, (R9)(SI*2), Z3, Z3
+	VINSERTF32X4 $0x03, (R10)(SI*2), Z3, Z3
+	VMOVUPS      (CX)(DI*1), X4
+	VINSERTF32X4 $0x01, (R8)(DI*1), Z4, Z4
+	VINSERTF32X4 $0x02, (R9)(DI*1), Z4, Z4
+	VINSERTF32X4 $0x03, (R10)(DI*1), Z4, Z4
+	VUNPCKLPS    Z2, Z1, Z5
+	VUNPCKHPS    Z2, Z1, Z6
+	VUNPCKLPS    Z4, Z3, Z2
+	VUNPCKHPS    Z4, Z3, Z4
+	VUNPCKLPD    Z2, Z5, Z1
+	VUNPCKHPD    Z2, Z5, Z2
+	VUNPCKLPD    Z4, Z6, Z3
+	VUNPCKHPD    Z4, Z6, Z4
+	VBROADCASTSS (DX), Z5
+	VMULPS       Z5, Z1, Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS 4(DX), Z5
+	VMULPS       Z5, Z2, Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS 8(DX), Z5
+	VMULPS       Z5, Z3, Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS 12(DX), Z5
+	VMULPS       Z5, Z4, Z5
+	VADDPS       Z5, Z0, Z0
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, R8
+	ADDQ         $0x10, R9
+	ADDQ         $0x10, R10
+	ADDQ         $0x10, DX
+	SUBQ         $0x04, BX
+	JNZ          columns
+	VMOVUPS      Z0, (AX)
 	VZEROUPPER
 	RET
 

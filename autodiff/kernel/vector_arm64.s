@@ -1180,6 +1180,64 @@ loopDone:
 loopEnd:
 	RET
 
+// func sqrtNEON(dst, src *float32, n int)
+TEXT ·sqrtNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD $constants<>(SB), R3
+	SUBS $16, R2
+	BLT loopSeveralDone
+loopSeveral:
+	FMOVQ 0(R1), F0
+	WORD $0x6ea1f801 // fsqrt v1.4s, v0.4s
+	FMOVQ F1, 0(R0)
+	FMOVQ 16(R1), F2
+	WORD $0x6ea1f843 // fsqrt v3.4s, v2.4s
+	FMOVQ F3, 16(R0)
+	FMOVQ 32(R1), F4
+	WORD $0x6ea1f885 // fsqrt v5.4s, v4.4s
+	FMOVQ F5, 32(R0)
+	FMOVQ 48(R1), F6
+	WORD $0x6ea1f8c7 // fsqrt v7.4s, v6.4s
+	FMOVQ F7, 48(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUBS $16, R2
+	BGE loopSeveral
+loopSeveralDone:
+	ADD $16, R2
+	SUBS $4, R2
+	BLT loopDone
+loop:
+	FMOVQ 0(R1), F8
+	WORD $0x6ea1f909 // fsqrt v9.4s, v8.4s
+	FMOVQ F9, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	SUBS $4, R2
+	BGE loop
+loopDone:
+	ADD $4, R2
+	CBZ R2, loopEnd
+	LSR $1, R2, R4
+	LSL $2, R4, R4
+	SUB $1, R2, R5
+	LSL $2, R5, R5
+	FMOVS 0(R1), F10
+	ADD R1, R4, R6
+	VLD1 0(R6), V10.S[1]
+	ADD R1, R5, R7
+	VLD1 0(R7), V10.S[2]
+	WORD $0x6ea1f94b // fsqrt v11.4s, v10.4s
+	ADD R0, R5, R8
+	VST1 V11.S[2], 0(R8)
+	ADD R0, R4, R9
+	VST1 V11.S[1], 0(R9)
+	FMOVS F11, 0(R0)
+loopEnd:
+	RET
+
 // func addNEON(dst, x *float32, n int)
 TEXT ·addNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -1387,6 +1445,76 @@ loopDone:
 loopEnd:
 	RET
 
+// func divNEON(dst, x, y *float32, n int)
+TEXT ·divNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	SUBS $16, R3
+	BLT loopSeveralDone
+loopSeveral:
+	FMOVQ 0(R1), F0
+	FMOVQ 0(R2), F1
+	WORD $0x6e21fc02 // fdiv v2.4s, v0.4s, v1.4s
+	FMOVQ F2, 0(R0)
+	FMOVQ 16(R1), F3
+	FMOVQ 16(R2), F4
+	WORD $0x6e24fc65 // fdiv v5.4s, v3.4s, v4.4s
+	FMOVQ F5, 16(R0)
+	FMOVQ 32(R1), F6
+	FMOVQ 32(R2), F7
+	WORD $0x6e27fcc8 // fdiv v8.4s, v6.4s, v7.4s
+	FMOVQ F8, 32(R0)
+	FMOVQ 48(R1), F9
+	FMOVQ 48(R2), F10
+	WORD $0x6e2afd2b // fdiv v11.4s, v9.4s, v10.4s
+	FMOVQ F11, 48(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $16, R3
+	BGE loopSeveral
+loopSeveralDone:
+	ADD $16, R3
+	SUBS $4, R3
+	BLT loopDone
+loop:
+	FMOVQ 0(R1), F12
+	FMOVQ 0(R2), F13
+	WORD $0x6e2dfd8e // fdiv v14.4s, v12.4s, v13.4s
+	FMOVQ F14, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $4, R3
+	BGE loop
+loopDone:
+	ADD $4, R3
+	CBZ R3, loopEnd
+	LSR $1, R3, R4
+	LSL $2, R4, R4
+	SUB $1, R3, R5
+	LSL $2, R5, R5
+	FMOVS 0(R1), F15
+	ADD R1, R4, R6
+	VLD1 0(R6), V15.S[1]
+	ADD R1, R5, R7
+	VLD1 0(R7), V15.S[2]
+	FMOVS 0(R2), F16
+	ADD R2, R4, R8
+	VLD1 0(R8), V16.S[1]
+	ADD R2, R5, R9
+	VLD1 0(R9), V16.S[2]
+	WORD $0x6e30fdf1 // fdiv v17.4s, v15.4s, v16.4s
+	ADD R0, R5, R10
+	VST1 V17.S[2], 0(R10)
+	ADD R0, R4, R11
+	VST1 V17.S[1], 0(R11)
+	FMOVS F17, 0(R0)
+loopEnd:
+	RET
+
 // func reluBackwardNEON(dst, x, y *float32, n int)
 TEXT ·reluBackwardNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
@@ -1460,6 +1588,90 @@ loopDone:
 	ADD R0, R4, R11
 	VST1 V23.S[1], 0(R11)
 	FMOVS F23, 0(R0)
+loopEnd:
+	RET
+
+// func tanhBackwardNEON(dst, x, y *float32, n int)
+TEXT ·tanhBackwardNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD $constants<>(SB), R4
+	FMOVQ 64(R4), F0
+	SUBS $16, R3
+	BLT loopSeveralDone
+loopSeveral:
+	FMOVQ 0(R1), F1
+	FMOVQ 0(R2), F2
+	WORD $0x6e22dc43 // fmul v3.4s, v2.4s, v2.4s
+	WORD $0x4ea3d404 // fsub v4.4s, v0.4s, v3.4s
+	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
+	FMOVQ F5, 0(R0)
+	FMOVQ 16(R1), F6
+	FMOVQ 16(R2), F7
+	WORD $0x6e27dce8 // fmul v8.4s, v7.4s, v7.4s
+	WORD $0x4ea8d409 // fsub v9.4s, v0.4s, v8.4s
+	WORD $0x6e29dcca // fmul v10.4s, v6.4s, v9.4s
+	FMOVQ F10, 16(R0)
+	FMOVQ 32(R1), F11
+	FMOVQ 32(R2), F12
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadd40e // fsub v14.4s, v0.4s, v13.4s
+	WORD $0x6e2edd6f // fmul v15.4s, v11.4s, v14.4s
+	FMOVQ F15, 32(R0)
+	FMOVQ 48(R1), F16
+	FMOVQ 48(R2), F17
+	WORD $0x6e31de32 // fmul v18.4s, v17.4s, v17.4s
+	WORD $0x4eb2d413 // fsub v19.4s, v0.4s, v18.4s
+	WORD $0x6e33de14 // fmul v20.4s, v16.4s, v19.4s
+	FMOVQ F20, 48(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $16, R3
+	BGE loopSeveral
+loopSeveralDone:
+	ADD $16, R3
+	SUBS $4, R3
+	BLT loopDone
+loop:
+	FMOVQ 0(R1), F21
+	FMOVQ 0(R2), F22
+	WORD $0x6e36ded7 // fmul v23.4s, v22.4s, v22.4s
+	WORD $0x4eb7d418 // fsub v24.4s, v0.4s, v23.4s
+	WORD $0x6e38deb9 // fmul v25.4s, v21.4s, v24.4s
+	FMOVQ F25, 0(R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $4, R3
+	BGE loop
+loopDone:
+	ADD $4, R3
+	CBZ R3, loopEnd
+	LSR $1, R3, R5
+	LSL $2, R5, R5
+	SUB $1, R3, R6
+	LSL $2, R6, R6
+	FMOVS 0(R1), F26
+	ADD R1, R5, R7
+	VLD1 0(R7), V26.S[1]
+	ADD R1, R6, R8
+	VLD1 0(R8), V26.S[2]
+	FMOVS 0(R2), F27
+	ADD R2, R5, R9
+	VLD1 0(R9), V27.S[1]
+	ADD R2, R6, R10
+	VLD1 0(R10), V27.S[2]
+	WORD $0x6e3bdf7c // fmul v28.4s, v27.4s, v27.4s
+	WORD $0x4ebcd41d // fsub v29.4s, v0.4s, v28.4s
+	WORD $0x6e3ddf5e // fmul v30.4s, v26.4s, v29.4s
+	ADD R0, R6, R11
+	VST1 V30.S[2], 0(R11)
+	ADD R0, R5, R12
+	VST1 V30.S[1], 0(R12)
+	FMOVS F30, 0(R0)
 loopEnd:
 	RET
 
@@ -2315,6 +2527,361 @@ restRows:
 	FMOVS F19, 0(R0)
 oneEnd:
 end:
+	RET
+
+// func outerNEON(dst, x, y *float32, m, n int)
+TEXT ·outerNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD m+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD n+32(FP), R5
+	LSL $2, R5, R5
+row:
+	FMOVS 0(R1), F0
+	VDUP V0.S[0], V1.S4
+	MOVD R0, R6
+	MOVD R2, R7
+	MOVD R4, R8
+	SUBS $16, R8
+	BLT loopSeveralDone
+loopSeveral:
+	FMOVQ 0(R7), F2
+	WORD $0x6e22dc23 // fmul v3.4s, v1.4s, v2.4s
+	FMOVQ F3, 0(R6)
+	FMOVQ 16(R7), F4
+	WORD $0x6e24dc25 // fmul v5.4s, v1.4s, v4.4s
+	FMOVQ F5, 16(R6)
+	FMOVQ 32(R7), F6
+	WORD $0x6e26dc27 // fmul v7.4s, v1.4s, v6.4s
+	FMOVQ F7, 32(R6)
+	FMOVQ 48(R7), F8
+	WORD $0x6e28dc29 // fmul v9.4s, v1.4s, v8.4s
+	FMOVQ F9, 48(R6)
+	ADD $64, R6
+	ADD $64, R7
+	SUBS $16, R8
+	BGE loopSeveral
+loopSeveralDone:
+	ADD $16, R8
+	SUBS $4, R8
+	BLT loopDone
+loop:
+	FMOVQ 0(R7), F10
+	WORD $0x6e2adc2b // fmul v11.4s, v1.4s, v10.4s
+	FMOVQ F11, 0(R6)
+	ADD $16, R6
+	ADD $16, R7
+	SUBS $4, R8
+	BGE loop
+loopDone:
+	ADD $4, R8
+	CBZ R8, loopEnd
+	LSR $1, R8, R9
+	LSL $2, R9, R9
+	SUB $1, R8, R10
+	LSL $2, R10, R10
+	FMOVS 0(R7), F12
+	ADD R7, R9, R11
+	VLD1 0(R11), V12.S[1]
+	ADD R7, R10, R12
+	VLD1 0(R12), V12.S[2]
+	WORD $0x6e2cdc2d // fmul v13.4s, v1.4s, v12.4s
+	ADD R6, R10, R13
+	VST1 V13.S[2], 0(R13)
+	ADD R6, R9, R14
+	VST1 V13.S[1], 0(R14)
+	FMOVS F13, 0(R6)
+loopEnd:
+	ADD R5, R0
+	ADD $4, R1
+	SUBS $1, R3
+	BNE row
+	RET
+
+// func addWeightedRowsNEON(dst, w, m *float32, rows, n, stride int)
+TEXT ·addWeightedRowsNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD w+8(FP), R1
+	MOVD m+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD n+32(FP), R4
+	MOVD stride+40(FP), R5
+	LSL $2, R5, R5
+	SUBS $32, R4
+	BLT few
+many:
+	FMOVQ 0(R0), F0
+	FMOVQ 16(R0), F1
+	FMOVQ 32(R0), F2
+	FMOVQ 48(R0), F3
+	FMOVQ 64(R0), F4
+	FMOVQ 80(R0), F5
+	FMOVQ 96(R0), F6
+	FMOVQ 112(R0), F7
+	MOVD R2, R6
+	MOVD R1, R7
+	MOVD R3, R8
+manyRows:
+	FMOVS 0(R7), F8
+	VDUP V8.S[0], V9.S4
+	FMOVQ 0(R6), F10
+	WORD $0x6e2add2b // fmul v11.4s, v9.4s, v10.4s
+	WORD $0x4e2bd400 // fadd v0.4s, v0.4s, v11.4s
+	FMOVQ 16(R6), F12
+	WORD $0x6e2cdd2d // fmul v13.4s, v9.4s, v12.4s
+	WORD $0x4e2dd421 // fadd v1.4s, v1.4s, v13.4s
+	FMOVQ 32(R6), F14
+	WORD $0x6e2edd2f // fmul v15.4s, v9.4s, v14.4s
+	WORD $0x4e2fd442 // fadd v2.4s, v2.4s, v15.4s
+	FMOVQ 48(R6), F16
+	WORD $0x6e30dd31 // fmul v17.4s, v9.4s, v16.4s
+	WORD $0x4e31d463 // fadd v3.4s, v3.4s, v17.4s
+	FMOVQ 64(R6), F18
+	WORD $0x6e32dd33 // fmul v19.4s, v9.4s, v18.4s
+	WORD $0x4e33d484 // fadd v4.4s, v4.4s, v19.4s
+	FMOVQ 80(R6), F20
+	WORD $0x6e34dd35 // fmul v21.4s, v9.4s, v20.4s
+	WORD $0x4e35d4a5 // fadd v5.4s, v5.4s, v21.4s
+	FMOVQ 96(R6), F22
+	WORD $0x6e36dd37 // fmul v23.4s, v9.4s, v22.4s
+	WORD $0x4e37d4c6 // fadd v6.4s, v6.4s, v23.4s
+	FMOVQ 112(R6), F24
+	WORD $0x6e38dd39 // fmul v25.4s, v9.4s, v24.4s
+	WORD $0x4e39d4e7 // fadd v7.4s, v7.4s, v25.4s
+	ADD $4, R7
+	ADD R5, R6
+	SUBS $1, R8
+	BNE manyRows
+	FMOVQ F0, 0(R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	FMOVQ F3, 48(R0)
+	FMOVQ F4, 64(R0)
+	FMOVQ F5, 80(R0)
+	FMOVQ F6, 96(R0)
+	FMOVQ F7, 112(R0)
+	ADD $128, R0
+	ADD $128, R2
+	SUBS $32, R4
+	BGE many
+few:
+	ADD $32, R4
+	CBZ R4, end
+	SUBS $4, R4
+	BLT oneDone
+one:
+	FMOVQ 0(R0), F26
+	MOVD R2, R9
+	MOVD R1, R10
+	MOVD R3, R11
+oneRows:
+	FMOVS 0(R10), F27
+	VDUP V27.S[0], V28.S4
+	FMOVQ 0(R9), F29
+	WORD $0x6e3ddf9e // fmul v30.4s, v28.4s, v29.4s
+	WORD $0x4e3ed75a // fadd v26.4s, v26.4s, v30.4s
+	ADD $4, R10
+	ADD R5, R9
+	SUBS $1, R11
+	BNE oneRows
+	FMOVQ F26, 0(R0)
+	ADD $16, R0
+	ADD $16, R2
+	SUBS $4, R4
+	BGE one
+oneDone:
+	ADD $4, R4
+	CBZ R4, oneEnd
+	LSR $1, R4, R12
+	LSL $2, R12, R12
+	SUB $1, R4, R13
+	LSL $2, R13, R13
+	MOVD $masks<>(SB), R14
+	ADD R4<<4, R14, R14
+	FMOVQ 0(R14), F31
+	FMOVS 0(R0), F8
+	ADD R0, R12, R15
+	VLD1 0(R15), V8.S[1]
+	ADD R0, R13, R19
+	VLD1 0(R19), V8.S[2]
+	MOVD R2, R20
+	MOVD R1, R21
+	MOVD R3, R22
+restRows:
+	FMOVS 0(R21), F10
+	VDUP V10.S[0], V11.S4
+	FMOVS 0(R20), F12
+	ADD R20, R12, R23
+	VLD1 0(R23), V12.S[1]
+	ADD R20, R13, R24
+	VLD1 0(R24), V12.S[2]
+	WORD $0x6e2cdd6d // fmul v13.4s, v11.4s, v12.4s
+	WORD $0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
+	ADD $4, R21
+	ADD R5, R20
+	SUBS $1, R22
+	BNE restRows
+	ADD R0, R13, R25
+	VST1 V8.S[2], 0(R25)
+	ADD R0, R12, R6
+	VST1 V8.S[1], 0(R6)
+	FMOVS F8, 0(R0)
+oneEnd:
+end:
+	RET
+
+// func dots16NEON(s, m, x *float32, n, stride int)
+TEXT ·dots16NEON(SB), NOSPLIT, $0-40
+	MOVD s+0(FP), R0
+	MOVD m+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD stride+32(FP), R4
+	LSL $2, R4, R4
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+columns:
+	MOVD R1, R5
+	FMOVQ 0(R5), F4
+	ADD R4, R5
+	FMOVQ 0(R5), F5
+	ADD R4, R5
+	FMOVQ 0(R5), F6
+	ADD R4, R5
+	FMOVQ 0(R5), F7
+	ADD R4, R5
+	VTRN1 V5.S4, V4.S4, V8.S4
+	VTRN2 V5.S4, V4.S4, V9.S4
+	VTRN1 V7.S4, V6.S4, V10.S4
+	VTRN2 V7.S4, V6.S4, V11.S4
+	VTRN1 V10.D2, V8.D2, V12.D2
+	VTRN1 V11.D2, V9.D2, V13.D2
+	VTRN2 V10.D2, V8.D2, V14.D2
+	VTRN2 V11.D2, V9.D2, V15.D2
+	FMOVS 0(R2), F16
+	VDUP V16.S[0], V17.S4
+	WORD $0x6e31dd92 // fmul v18.4s, v12.4s, v17.4s
+	WORD $0x4e32d400 // fadd v0.4s, v0.4s, v18.4s
+	FMOVS 4(R2), F19
+	VDUP V19.S[0], V20.S4
+	WORD $0x6e34ddb5 // fmul v21.4s, v13.4s, v20.4s
+	WORD $0x4e35d400 // fadd v0.4s, v0.4s, v21.4s
+	FMOVS 8(R2), F22
+	VDUP V22.S[0], V23.S4
+	WORD $0x6e37ddd8 // fmul v24.4s, v14.4s, v23.4s
+	WORD $0x4e38d400 // fadd v0.4s, v0.4s, v24.4s
+	FMOVS 12(R2), F25
+	VDUP V25.S[0], V26.S4
+	WORD $0x6e3addfb // fmul v27.4s, v15.4s, v26.4s
+	WORD $0x4e3bd400 // fadd v0.4s, v0.4s, v27.4s
+	FMOVQ 0(R5), F28
+	ADD R4, R5
+	FMOVQ 0(R5), F29
+	ADD R4, R5
+	FMOVQ 0(R5), F30
+	ADD R4, R5
+	FMOVQ 0(R5), F31
+	ADD R4, R5
+	VTRN1 V29.S4, V28.S4, V4.S4
+	VTRN2 V29.S4, V28.S4, V5.S4
+	VTRN1 V31.S4, V30.S4, V6.S4
+	VTRN2 V31.S4, V30.S4, V7.S4
+	VTRN1 V6.D2, V4.D2, V8.D2
+	VTRN1 V7.D2, V5.D2, V10.D2
+	VTRN2 V6.D2, V4.D2, V9.D2
+	VTRN2 V7.D2, V5.D2, V11.D2
+	FMOVS 0(R2), F16
+	VDUP V16.S[0], V12.S4
+	WORD $0x6e2cdd11 // fmul v17.4s, v8.4s, v12.4s
+	WORD $0x4e31d421 // fadd v1.4s, v1.4s, v17.4s
+	FMOVS 4(R2), F18
+	VDUP V18.S[0], V19.S4
+	WORD $0x6e33dd4d // fmul v13.4s, v10.4s, v19.4s
+	WORD $0x4e2dd421 // fadd v1.4s, v1.4s, v13.4s
+	FMOVS 8(R2), F20
+	VDUP V20.S[0], V21.S4
+	WORD $0x6e35dd36 // fmul v22.4s, v9.4s, v21.4s
+	WORD $0x4e36d421 // fadd v1.4s, v1.4s, v22.4s
+	FMOVS 12(R2), F14
+	VDUP V14.S[0], V23.S4
+	WORD $0x6e37dd78 // fmul v24.4s, v11.4s, v23.4s
+	WORD $0x4e38d421 // fadd v1.4s, v1.4s, v24.4s
+	FMOVQ 0(R5), F25
+	ADD R4, R5
+	FMOVQ 0(R5), F15
+	ADD R4, R5
+	FMOVQ 0(R5), F26
+	ADD R4, R5
+	FMOVQ 0(R5), F27
+	ADD R4, R5
+	VTRN1 V15.S4, V25.S4, V28.S4
+	VTRN2 V15.S4, V25.S4, V29.S4
+	VTRN1 V27.S4, V26.S4, V30.S4
+	VTRN2 V27.S4, V26.S4, V31.S4
+	VTRN1 V30.D2, V28.D2, V4.D2
+	VTRN1 V31.D2, V29.D2, V6.D2
+	VTRN2 V30.D2, V28.D2, V5.D2
+	VTRN2 V31.D2, V29.D2, V7.D2
+	FMOVS 0(R2), F16
+	VDUP V16.S[0], V8.S4
+	WORD $0x6e28dc8c // fmul v12.4s, v4.4s, v8.4s
+	WORD $0x4e2cd442 // fadd v2.4s, v2.4s, v12.4s
+	FMOVS 4(R2), F17
+	VDUP V17.S[0], V18.S4
+	WORD $0x6e32dcca // fmul v10.4s, v6.4s, v18.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	FMOVS 8(R2), F19
+	VDUP V19.S[0], V13.S4
+	WORD $0x6e2ddcb4 // fmul v20.4s, v5.4s, v13.4s
+	WORD $0x4e34d442 // fadd v2.4s, v2.4s, v20.4s
+	FMOVS 12(R2), F9
+	VDUP V9.S[0], V21.S4
+	WORD $0x6e35dcf6 // fmul v22.4s, v7.4s, v21.4s
+	WORD $0x4e36d442 // fadd v2.4s, v2.4s, v22.4s
+	FMOVQ 0(R5), F14
+	ADD R4, R5
+	FMOVQ 0(R5), F11
+	ADD R4, R5
+	FMOVQ 0(R5), F23
+	ADD R4, R5
+	FMOVQ 0(R5), F24
+	ADD R4, R5
+	VTRN1 V11.S4, V14.S4, V25.S4
+	VTRN2 V11.S4, V14.S4, V15.S4
+	VTRN1 V24.S4, V23.S4, V26.S4
+	VTRN2 V24.S4, V23.S4, V27.S4
+	VTRN1 V26.D2, V25.D2, V28.D2
+	VTRN1 V27.D2, V15.D2, V30.D2
+	VTRN2 V26.D2, V25.D2, V29.D2
+	VTRN2 V27.D2, V15.D2, V31.D2
+	FMOVS 0(R2), F16
+	VDUP V16.S[0], V4.S4
+	WORD $0x6e24df88 // fmul v8.4s, v28.4s, v4.4s
+	WORD $0x4e28d463 // fadd v3.4s, v3.4s, v8.4s
+	FMOVS 4(R2), F12
+	VDUP V12.S[0], V17.S4
+	WORD $0x6e31dfc6 // fmul v6.4s, v30.4s, v17.4s
+	WORD $0x4e26d463 // fadd v3.4s, v3.4s, v6.4s
+	FMOVS 8(R2), F18
+	VDUP V18.S[0], V10.S4
+	WORD $0x6e2adfb3 // fmul v19.4s, v29.4s, v10.4s
+	WORD $0x4e33d463 // fadd v3.4s, v3.4s, v19.4s
+	FMOVS 12(R2), F5
+	VDUP V5.S[0], V13.S4
+	WORD $0x6e2ddff4 // fmul v20.4s, v31.4s, v13.4s
+	WORD $0x4e34d463 // fadd v3.4s, v3.4s, v20.4s
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $4, R3
+	BNE columns
+	FMOVQ F0, 0(R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	FMOVQ F3, 48(R0)
 	RET
 
 // func softmaxNEON(dst, src *float32, rows, n, dstStride, srcStride int)

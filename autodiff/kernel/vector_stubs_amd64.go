@@ -23,6 +23,9 @@ func softplusAVX2(dst *float32, src *float32, n int)
 func reluAVX2(dst *float32, src *float32, n int)
 
 //go:noescape
+func sqrtAVX2(dst *float32, src *float32, n int)
+
+//go:noescape
 func addAVX2(dst *float32, x *float32, n int)
 
 //go:noescape
@@ -32,10 +35,16 @@ func subAVX2(dst *float32, x *float32, y *float32, n int)
 func mulAVX2(dst *float32, x *float32, y *float32, n int)
 
 //go:noescape
-func addMulAVX2(dst *float32, x *float32, y *float32, n int)
+func divAVX2(dst *float32, x *float32, y *float32, n int)
 
 //go:noescape
 func reluBackwardAVX2(dst *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func tanhBackwardAVX2(dst *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func addMulAVX2(dst *float32, x *float32, y *float32, n int)
 
 //go:noescape
 func addScaledAVX2(dst *float32, a float32, x *float32, n int)
@@ -60,6 +69,15 @@ func sumRowsAVX2(dst *float32, src *float32, rows int, n int, stride int)
 
 //go:noescape
 func addSumColumnsAVX2(dst *float32, src *float32, rows int, n int, stride int)
+
+//go:noescape
+func outerAVX2(dst *float32, x *float32, y *float32, m int, n int)
+
+//go:noescape
+func addWeightedRowsAVX2(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+
+//go:noescape
+func dots16AVX2(s *float32, m *float32, x *float32, n int, stride int)
 
 //go:noescape
 func softmaxAVX2(dst *float32, src *float32, rows int, n int, dstStride int, srcStride int)
@@ -137,6 +155,9 @@ func softplusAVX512(dst *float32, src *float32, n int)
 func reluAVX512(dst *float32, src *float32, n int)
 
 //go:noescape
+func sqrtAVX512(dst *float32, src *float32, n int)
+
+//go:noescape
 func addAVX512(dst *float32, x *float32, n int)
 
 //go:noescape
@@ -146,10 +167,16 @@ func subAVX512(dst *float32, x *float32, y *float32, n int)
 func mulAVX512(dst *float32, x *float32, y *float32, n int)
 
 //go:noescape
-func addMulAVX512(dst *float32, x *float32, y *float32, n int)
+func divAVX512(dst *float32, x *float32, y *float32, n int)
 
 //go:noescape
 func reluBackwardAVX512(dst *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func tanhBackwardAVX512(dst *float32, x *float32, y *float32, n int)
+
+//go:noescape
+func addMulAVX512(dst *float32, x *float32, y *float32, n int)
 
 //go:noescape
 func addScaledAVX512(dst *float32, a float32, x *float32, n int)
@@ -174,6 +201,15 @@ func sumRowsAVX512(dst *float32, src *float32, rows int, n int, stride int)
 
 //go:noescape
 func addSumColumnsAVX512(dst *float32, src *float32, rows int, n int, stride int)
+
+//go:noescape
+func outerAVX512(dst *float32, x *float32, y *float32, m int, n int)
+
+//go:noescape
+func addWeightedRowsAVX512(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+
+//go:noescape
+func dots16AVX512(s *float32, m *float32, x *float32, n int, stride int)
 
 //go:noescape
 func softmaxAVX512(dst *float32, src *float32, rows int, n int, dstStride int, srcStride int)

@@ -23,6 +23,9 @@ func softplusNEON(dst, src *float32, n int)
 func reluNEON(dst, src *float32, n int)
 
 //go:noescape
+func sqrtNEON(dst, src *float32, n int)
+
+//go:noescape
 func addNEON(dst, x *float32, n int)
 
 //go:noescape
@@ -32,7 +35,13 @@ func subNEON(dst, x, y *float32, n int)
 func mulNEON(dst, x, y *float32, n int)
 
 //go:noescape
+func divNEON(dst, x, y *float32, n int)
+
+//go:noescape
 func reluBackwardNEON(dst, x, y *float32, n int)
+
+//go:noescape
+func tanhBackwardNEON(dst, x, y *float32, n int)
 
 //go:noescape
 func addMulNEON(dst, x, y *float32, n int)
@@ -60,6 +69,15 @@ func sumRowsNEON(dst, src *float32, rows, n, stride int)
 
 //go:noescape
 func addSumColumnsNEON(dst, src *float32, rows, n, stride int)
+
+//go:noescape
+func outerNEON(dst, x, y *float32, m, n int)
+
+//go:noescape
+func addWeightedRowsNEON(dst, w, m *float32, rows, n, stride int)
+
+//go:noescape
+func dots16NEON(s, m, x *float32, n, stride int)
 
 //go:noescape
 func softmaxNEON(dst, src *float32, rows, n, dstStride, srcStride int)

@@ -13,9 +13,11 @@ type kernel struct {
 
 // kernels are those whose assembly takes all of their arguments.
 var kernels = []kernel{
-	unary("exp"), unary("log"), unary("tanh"), unary("sigmoid"), unary("softplus"), unary("relu"),
+	unary("exp"), unary("log"), unary("tanh"), unary("sigmoid"), unary("softplus"), unary("relu"), unary("sqrt"),
 	{name: "add", params: "dst, x []float32", writes: "dst", reads: "x", call: "&dst[0], &x[0], len(dst)"},
-	binary("sub", "x", "y"), binary("mul", "x", "y"), binary("addMul", "x", "y"), binary("reluBackward", "dy", "y"),
+	binary("sub", "x", "y"), binary("mul", "x", "y"), binary("div", "x", "y"),
+	binary("addMul", "x", "y"), binary("reluBackward", "dy", "y"),
+	binary("tanhBackward", "dy", "y"),
 	{
 		name: "addScaled", params: "dst []float32, a float32, x []float32", writes: "dst", reads: "x",
 		call: "&dst[0], a, &x[0], len(dst)",
@@ -36,6 +38,14 @@ var kernels = []kernel{
 	{
 		name: "addRow", params: "dst Matrix, row []float32", writes: "dst", reads: "row",
 		call: "&dst.Data[0], &row[0], dst.Rows, dst.Cols, dst.Stride",
+	},
+	{
+		name: "outer", params: "dst, x, y []float32", writes: "dst", reads: "x y",
+		call: "&dst[0], &x[0], &y[0], len(x), len(y)",
+	},
+	{
+		name: "addWeightedRows", params: "dst, w []float32, m Matrix", writes: "dst", reads: "w m",
+		call: "&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride",
 	},
 	{
 		name: "lstmForward", params: "z, c, cNext, h, tanhC []float32", writes: "z cNext h tanhC", reads: "c",
@@ -76,6 +86,7 @@ var parts = []kernel{
 	softmax("softmax"), shortSoftmax("softmax4"), shortSoftmax("softmax8"), shortSoftmax("softmax16"),
 	softmax("logSoftmax"), shortSoftmax("logSoftmax4"), shortSoftmax("logSoftmax8"), shortSoftmax("logSoftmax16"),
 	random("uniforms"), random("normals"), random("gumbels"), random("logistics"),
+	{name: "dots16", params: "s, m, x *float32, n, stride int", call: "s, m, x, n, stride"},
 	{name: "putInt16", params: "dst *byte, src *float32, n int", call: "dst, src, n"},
 	{name: "getInt16", params: "dst *float32, src *byte, n int", call: "dst, src, n"},
 }

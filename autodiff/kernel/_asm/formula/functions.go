@@ -158,3 +158,8 @@ func (f Formulas[V, C]) ReLU(x V) V { return f.Max(f.Word(0), x) }
 func (f Formulas[V, C]) ReLUBackward(dy, y V) V {
 	return f.Only(f.Greater(y, f.Word(0)), dy)
 }
+
+// TanhBackward returns dy·(1 − y²), every operation rounded.
+func (f Formulas[V, C]) TanhBackward(dy, y V) V {
+	return f.Mul(dy, f.Sub(f.Value(1), f.Mul(y, y)))
+}

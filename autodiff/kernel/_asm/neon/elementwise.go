@@ -15,6 +15,7 @@ func (out *file) functionsOfOne() {
 	out.unary("sigmoid", 2, formulas.Sigmoid, formula.ReduceConstants, formula.SigmoidConstants)
 	out.unary("softplus", 2, formulas.Softplus, formula.ReduceConstants, formula.SigmoidConstants)
 	out.unary("relu", 4, formulas.ReLU)
+	out.unary("sqrt", 4, formulas.Sqrt)
 }
 
 // unary emits dst[i] = f(src[i]). several is how many vectors a step of the main loop takes; hoist are the
@@ -33,11 +34,15 @@ func (out *file) unary(name string, several int, f func(formulas, *register) *re
 // references are in portable_vector.go, under the same names with Portable behind them.
 func (out *file) arithmetic() {
 	out.update("add", func(e *emitter, dst, x *register) *register { return e.Add(dst, x) })
-	out.binary("sub", func(e *emitter, _, x, y *register) *register { return e.Sub(x, y) })
-	out.binary("mul", func(e *emitter, _, x, y *register) *register { return e.Mul(x, y) })
-	out.binary("reluBackward", func(e *emitter, _, dy, y *register) *register {
+	out.binary("sub", func(e *emitter, x, y *register) *register { return e.Sub(x, y) })
+	out.binary("mul", func(e *emitter, x, y *register) *register { return e.Mul(x, y) })
+	out.binary("div", func(e *emitter, x, y *register) *register { return e.Div(x, y) })
+	out.binary("reluBackward", func(e *emitter, dy, y *register) *register {
 		return e.formulas().ReLUBackward(dy, y)
 	})
+	out.binary("tanhBackward", func(e *emitter, dy, y *register) *register {
+		return e.formulas().TanhBackward(dy, y)
+	}, formula.Bits(1))
 	out.addMul()
 	out.addScaled()
 	out.scale()
@@ -55,12 +60,15 @@ func (out *file) update(name string, f func(e *emitter, dst, x *register) *regis
 	e.end()
 }
 
-// binary emits dst[i] = f(x[i], y[i]).
-func (out *file) binary(name string, f func(e *emitter, dst, x, y *register) *register) {
+// binary emits dst[i] = f(x[i], y[i]); hoist are the constants of f.
+func (out *file) binary(name string, f func(e *emitter, x, y *register) *register, hoist ...uint32) {
 	e := out.begin(name, "dst, x, y *float32, n int")
 	dst, x, y, n := e.load("dst"), e.load("x"), e.load("y"), e.load("n")
+	if len(hoist) > 0 {
+		e.hoist(hoist)
+	}
 	e.each("loop", 4, n, pointers(dst, x, y), false, func(s *span) {
-		s.store(f(e, nil, s.load(x), s.load(y)), dst)
+		s.store(f(e, s.load(x), s.load(y)), dst)
 	})
 	e.end()
 }

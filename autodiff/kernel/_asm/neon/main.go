@@ -44,6 +44,7 @@ func vector() *file {
 	f.functionsOfOne()
 	f.arithmetic()
 	f.sums()
+	f.outers()
 	for _, log := range []bool{false, true} {
 		f.softmax(log)
 		for _, columns := range []int{4, 8, 16} {

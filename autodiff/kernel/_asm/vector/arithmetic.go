@@ -3,21 +3,24 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel/_asm/formula"
 )
 
 // arithmetic emits the functions that are an operation or two for each value. Their references are in
 // portable_vector.go, under the same names with Portable behind them.
 func arithmetic(bytes int) {
 	add(bytes)
-	binary(bytes, "sub", func(e *emitter, _, x, y vector) vector { return e.sub(x, y) })
-	binary(bytes, "mul", func(e *emitter, _, x, y vector) vector { return e.mul(x, y) })
-	binary(bytes, "addMul", func(e *emitter, dst, x, y vector) vector {
-		e.addProduct(dst, x, y)
-		return dst
-	})
-	binary(bytes, "reluBackward", func(e *emitter, _, dy, y vector) vector {
+	binary(bytes, "sub", func(e *emitter, x, y vector) vector { return e.sub(x, y) })
+	binary(bytes, "mul", func(e *emitter, x, y vector) vector { return e.mul(x, y) })
+	binary(bytes, "div", func(e *emitter, x, y vector) vector { return e.div(x, y) })
+	binary(bytes, "reluBackward", func(e *emitter, dy, y vector) vector {
 		return e.reg(e.formulas().ReLUBackward(dy, y))
 	}, 0)
+	binary(bytes, "tanhBackward", func(e *emitter, dy, y vector) vector {
+		return e.reg(e.formulas().TanhBackward(dy, y))
+	}, formula.Bits(1))
+	addMul(bytes)
 	addScaled(bytes)
 	scale(bytes)
 	addRow(bytes)
@@ -33,14 +36,25 @@ func add(bytes int) {
 	e.end()
 }
 
-// binary emits dst[i] = f(dst[i], x[i], y[i]); hoist are the constants of f. A function that does not use dst
-// loads it in vain.
-func binary(bytes int, name string, f func(e *emitter, dst, x, y vector) vector, hoist ...uint32) {
+// binary emits dst[i] = f(x[i], y[i]); hoist are the constants of f.
+func binary(bytes int, name string, f func(e *emitter, x, y vector) vector, hoist ...uint32) {
 	e := begin(bytes, name, "func(dst, x, y *float32, n int)")
 	dst, x, y, n := arg("dst"), arg("x"), arg("y"), arg("n")
 	e.hoist(hoist)
 	e.each("loop", n, pointers(dst, x, y), func(s *span) {
-		s.store(f(e, s.load(at(dst)), s.load(at(x)), s.load(at(y))), at(dst))
+		s.store(f(e, s.load(at(x)), s.load(at(y))), at(dst))
+	})
+	e.end()
+}
+
+// addMul emits dst[i] = x[i]*y[i] + dst[i], fused.
+func addMul(bytes int) {
+	e := begin(bytes, "addMul", "func(dst, x, y *float32, n int)")
+	dst, x, y, n := arg("dst"), arg("x"), arg("y"), arg("n")
+	e.each("loop", n, pointers(dst, x, y), func(s *span) {
+		sum := s.load(at(dst))
+		e.addProduct(sum, s.load(at(x)), s.load(at(y)))
+		s.store(sum, at(dst))
 	})
 	e.end()
 }

@@ -15,6 +15,7 @@ func functions(bytes int) {
 	unary(bytes, "sigmoid", formulas.Sigmoid, formula.ReduceConstants, formula.SigmoidConstants)
 	unary(bytes, "softplus", formulas.Softplus, formula.ReduceConstants, formula.SigmoidConstants)
 	unary(bytes, "relu", formulas.ReLU, []uint32{0})
+	unary(bytes, "sqrt", formulas.Sqrt)
 }
 
 // unary emits dst[i] = f(src[i]).

@@ -15,6 +15,7 @@ func main() {
 		arithmetic(bytes)
 		finite(bytes)
 		sums(bytes)
+		outers(bytes)
 		for _, log := range []bool{false, true} {
 			softmax(bytes, log)
 			for _, columns := range []int{4, 8, 16} {
