@@ -130,6 +130,15 @@ func (r *weightedSumRecord) backward(*Tape) {
 	}
 }
 
+// ones returns n ones in scratch memory.
+func (t *Tape) ones(n int) []float32 {
+	x := t.values.alloc(n)
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}
+
 // addConstant adds c to every element of x.
 func addConstant(x []float32, c float32) {
 	if c == 0 {

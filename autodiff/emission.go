@@ -15,10 +15,13 @@ func (t *Tape) GaussianNLL(x, mean, sd, seen Tensor) Tensor {
 	// log sd + ½((x − mean)/sd)² + ½·log 2π, value by value.
 	terms := t.values.alloc(len(x.Value))
 	kernel.Log(terms, sd.Value)
-	for i, v := range x.Value {
-		e := (v - mean.Value[i]) / sd.Value[i]
-		terms[i] += float32(0.5*float32(e*e)) + halfLog2Pi
-	}
+	squares := t.values.alloc(len(x.Value))
+	kernel.Sub(squares, x.Value, mean.Value)
+	kernel.Div(squares, squares, sd.Value)
+	kernel.Mul(squares, squares, squares)
+	kernel.Scale(squares, 0.5)
+	addConstant(squares, halfLog2Pi)
+	kernel.Add(terms, squares)
 	sum := sumSeen(terms, x, seen)
 	t.values.release(mark)
 	y := t.New(1, 1)
@@ -30,17 +33,25 @@ func (t *Tape) GaussianNLL(x, mean, sd, seen Tensor) Tensor {
 type gaussianNLLRecord struct{ x, mean, sd, seen, y Tensor }
 
 // With e = (x − mean)/sd: mean̄ −= ȳ·e/sd; sd̄ += ȳ(1 − e²)/sd
-func (r *gaussianNLLRecord) backward(*Tape) {
-	g := r.y.Grad[0]
-	for i, x := range r.x.Value {
-		if missing(r.seen, i) {
-			continue
-		}
-		sd := r.sd.Value[i]
-		e := (x - r.mean.Value[i]) / sd
-		r.mean.Grad[i] -= float32(g * (e / sd))
-		r.sd.Grad[i] += float32(g * ((1 - float32(e*e)) / sd))
-	}
+func (r *gaussianNLLRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	g, n, sd := r.y.Grad[0], len(r.x.Value), r.sd.Value
+	e, d, ones := t.values.alloc(n), t.values.alloc(n), t.ones(n)
+	kernel.Sub(e, r.x.Value, r.mean.Value)
+	kernel.Div(e, e, sd)
+
+	kernel.Div(d, e, sd)
+	kernel.Scale(d, g)
+	dropMissing(d, r.seen, 0)
+	kernel.Sub(r.mean.Grad, r.mean.Grad, d)
+
+	kernel.Mul(d, e, e)
+	kernel.Sub(d, ones, d)
+	kernel.Div(d, d, sd)
+	kernel.Scale(d, g)
+	dropMissing(d, r.seen, 0)
+	kernel.Add(r.sd.Grad, d)
 }
 
 // BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen, in
@@ -105,9 +116,6 @@ func dropMissing(terms []float32, seen Tensor, first int) {
 		}
 	}
 }
-
-// missing reports whether value i was not seen.
-func missing(seen Tensor, i int) bool { return seen.Cols > 0 && seen.Value[i] == 0 }
 
 // sumSeen is the sum of the terms of x that were seen; it overwrites the others.
 func sumSeen(terms []float32, x, seen Tensor) float32 {

@@ -1,99 +1,40 @@
 package autodiff
 
-import (
-	"math"
-
-	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-)
+import "github.com/switchyard-ml/switchyard/autodiff/kernel"
 
 // Draw writes the reparameterised draw y = mean + √variance⊙ε (Kingma & Welling 2014). The noise ε is a constant
 // of the shape of y; mean and variance have gradients.
 func (t *Tape) Draw(y, mean, variance, noise Tensor) {
 	sameShape("Draw", y, mean, variance, noise)
-	for i, v := range variance.Value {
-		y.Value[i] = mean.Value[i] + float32(sqrt(v)*noise.Value[i])
-	}
+	drawInto(y.Value, mean.Value, variance.Value, noise.Value)
 	record(t, &t.lists.draw, drawRecord{y, mean, variance, noise})
+}
+
+// drawInto writes y = mean + √variance⊙ε.
+func drawInto(y, mean, variance, noise []float32) {
+	kernel.Sqrt(y, variance)
+	kernel.Mul(y, y, noise)
+	kernel.Add(y, mean)
 }
 
 type drawRecord struct{ y, mean, variance, noise Tensor }
 
 // mean̄ += ȳ; variancē += ȳ·ε/(2√variance)
-func (r *drawRecord) backward(*Tape) {
+func (r *drawRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
 	kernel.Add(r.mean.Grad, r.y.Grad)
-	for i, v := range r.variance.Value {
-		r.variance.Grad[i] += float32(r.y.Grad[i]*r.noise.Value[i]) / float32(2*sqrt(v))
-	}
+	kernel.Add(r.variance.Grad, t.drawVJP(r.y.Grad, r.variance.Value, r.noise.Value))
 }
 
-// Fusion is the product of two diagonal Gaussians and a draw from it, the posterior of a state given its
-// transition (mean m₁, variance v₁) and its measurement (m₂, v₂). All tensors but Seen have one shape; all but the
-// noise and Seen have gradients.
-type Fusion struct {
-	Draw, Mean, Variance Tensor // outputs
-	M1, V1, M2, V2       Tensor
-	Noise                Tensor
-	Seen                 Tensor // [rows,1], 0 where there is no measurement; without columns: measured everywhere
-}
-
-// measured reports whether a row has a measurement.
-func (f *Fusion) measured(row int) bool { return f.Seen.Cols == 0 || f.Seen.Value[row] != 0 }
-
-// Fuse computes
-//
-//	D = v₁ + v₂;  mean = (m₁v₂ + m₂v₁)/D;  variance = v₁v₂/D;  draw = mean + √variance⊙ε
-//
-// Where nothing was measured, v₂ is infinite: mean = m₁ and variance = v₁.
-func (t *Tape) Fuse(f Fusion) {
-	sameShape("Fuse", f.Draw, f.Mean, f.Variance, f.M1, f.V1, f.M2, f.V2, f.Noise)
-	for row := range f.Draw.Rows {
-		seen := f.measured(row)
-		for i := row * f.Draw.Cols; i < (row+1)*f.Draw.Cols; i++ {
-			mean, variance := f.M1.Value[i], f.V1.Value[i]
-			if seen {
-				v1, v2 := variance, f.V2.Value[i]
-				d := v1 + v2
-				mean = (float32(mean*v2) + float32(f.M2.Value[i]*v1)) / d
-				variance = float32(v1*v2) / d
-			}
-			f.Mean.Value[i], f.Variance.Value[i] = mean, variance
-			f.Draw.Value[i] = mean + float32(sqrt(variance)*f.Noise.Value[i])
-		}
-	}
-	record(t, &t.lists.fuse, fuseRecord{f})
-}
-
-type fuseRecord struct{ Fusion }
-
-// With m̄ = mean̄ + draw̄ and v̄ = variancē + draw̄·ε/(2√variance):
-//
-//	m̄₁ += m̄·v₂/D;  v̄₁ += m̄·(m₂ − mean)/D + v̄·(v₂/D)²;  and with 1 and 2 exchanged
-func (r *fuseRecord) backward(*Tape) {
-	for row := range r.Draw.Rows {
-		seen := r.measured(row)
-		for i := row * r.Draw.Cols; i < (row+1)*r.Draw.Cols; i++ {
-			r.element(i, seen)
-		}
-	}
-}
-
-// element is the VJP of one element; without a measurement m̄₁ += m̄ and v̄₁ += v̄.
-func (r *fuseRecord) element(i int, seen bool) {
-	mean, variance, dDraw := r.Mean.Value[i], r.Variance.Value[i], r.Draw.Grad[i]
-	dm := r.Mean.Grad[i] + dDraw
-	dv := r.Variance.Grad[i] + float32(dDraw*r.Noise.Value[i])/float32(2*sqrt(variance))
-	if !seen {
-		r.M1.Grad[i] += dm
-		r.V1.Grad[i] += dv
-		return
-	}
-	v1, v2 := r.V1.Value[i], r.V2.Value[i]
-	d := v1 + v2
-	a1, a2 := v2/d, v1/d
-	r.M1.Grad[i] += float32(dm * a1)
-	r.M2.Grad[i] += float32(dm * a2)
-	r.V1.Grad[i] += float32(dm*(r.M2.Value[i]-mean))/d + float32(dv*float32(a1*a1))
-	r.V2.Grad[i] += float32(dm*(r.M1.Value[i]-mean))/d + float32(dv*float32(a2*a2))
+// drawVJP returns ȳ·ε/(2√variance), in scratch memory.
+func (t *Tape) drawVJP(dy, variance, noise []float32) []float32 {
+	dv, root := t.values.alloc(len(dy)), t.values.alloc(len(dy))
+	kernel.Sqrt(root, variance)
+	kernel.Scale(root, 2)
+	kernel.Mul(dv, dy, noise)
+	kernel.Div(dv, dv, root)
+	return dv
 }
 
 // GaussianKL returns the scalar Σ KL[N(mq, vq) ‖ N(mp, vp)] over all elements, vq and vp variances:
@@ -106,11 +47,15 @@ func (t *Tape) GaussianKL(mq, vq, mp, vp Tensor) Tensor {
 	logQ, logP := t.values.alloc(len(mq.Value)), t.values.alloc(len(mq.Value))
 	kernel.Log(logQ, vq.Value)
 	kernel.Log(logP, vp.Value)
-	for i, v := range vq.Value {
-		diff := mq.Value[i] - mp.Value[i]
-		moment := (v + float32(diff*diff)) / vp.Value[i]
-		logP[i] = float32(0.5 * (logP[i] - logQ[i] + moment - 1))
-	}
+	kernel.Sub(logP, logP, logQ)
+	moment := logQ // is not used again
+	kernel.Sub(moment, mq.Value, mp.Value)
+	kernel.Mul(moment, moment, moment)
+	kernel.Add(moment, vq.Value)
+	kernel.Div(moment, moment, vp.Value)
+	kernel.Add(logP, moment)
+	addConstant(logP, -1)
+	kernel.Scale(logP, 0.5)
 	sum := kernel.Sum(logP)
 	t.values.release(mark)
 	y := t.New(1, 1)
@@ -122,18 +67,31 @@ func (t *Tape) GaussianKL(mq, vq, mp, vp Tensor) Tensor {
 type gaussianKLRecord struct{ mq, vq, mp, vp, y Tensor }
 
 // With δ = mq − mp: m̄q += ȳδ/vp; m̄p −= ȳδ/vp; v̄q += ½ȳ(1/vp − 1/vq); v̄p += ½ȳ(1/vp)(1 − (vq + δ²)/vp)
-func (r *gaussianKLRecord) backward(*Tape) {
-	g := r.y.Grad[0]
-	for i, vq := range r.vq.Value {
-		precision := 1 / r.vp.Value[i]
-		diff := r.mq.Value[i] - r.mp.Value[i]
-		dm := float32(g * float32(diff*precision))
-		r.mq.Grad[i] += dm
-		r.mp.Grad[i] -= dm
-		r.vq.Grad[i] += float32(float32(0.5*g) * (precision - 1/vq))
-		moment := float32((vq + float32(diff*diff)) * precision)
-		r.vp.Grad[i] += float32(float32(0.5*g) * float32(precision*(1-moment)))
-	}
+func (r *gaussianKLRecord) backward(t *Tape) {
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	g, n := r.y.Grad[0], len(r.vq.Value)
+	ones, precision, diff, d := t.ones(n), t.values.alloc(n), t.values.alloc(n), t.values.alloc(n)
+	kernel.Div(precision, ones, r.vp.Value)
+	kernel.Sub(diff, r.mq.Value, r.mp.Value)
+
+	kernel.Mul(d, diff, precision)
+	kernel.Scale(d, g)
+	kernel.Add(r.mq.Grad, d)
+	kernel.Sub(r.mp.Grad, r.mp.Grad, d)
+
+	kernel.Div(d, ones, r.vq.Value)
+	kernel.Sub(d, precision, d)
+	kernel.Scale(d, 0.5*g)
+	kernel.Add(r.vq.Grad, d)
+
+	kernel.Mul(d, diff, diff)
+	kernel.Add(d, r.vq.Value)
+	kernel.Mul(d, d, precision)
+	kernel.Sub(d, ones, d)
+	kernel.Mul(d, d, precision)
+	kernel.Scale(d, 0.5*g)
+	kernel.Add(r.vp.Grad, d)
 }
 
 // StandardKL returns the scalar Σ KL[N(m, v) ‖ N(0, 1)] = Σ ½(v + m² − 1 − log v) over all elements; v are
@@ -164,9 +122,6 @@ func (r *standardKLRecord) backward(*Tape) {
 		r.variance.Grad[i] += float32(float32(0.5*g) * (1 - 1/v))
 	}
 }
-
-// sqrt is correctly rounded: the square root of a float32 taken in float64 rounds twice without harm.
-func sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
 
 // Repeat returns a tensor whose rows are all the row x.
 func (t *Tape) Repeat(x Tensor, rows int) Tensor {

@@ -1,6 +1,10 @@
 package autodiff
 
-import "github.com/switchyard-ml/switchyard/autodiff/kernel"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
 
 // Single small matrices, row by row. Every element is one chain of FMAs over ascending k, followed by one division.
 
@@ -12,7 +16,8 @@ func factor(a []float32, n int) (pivot int, ok bool) {
 		if !(u[k] > 0) {
 			return k, false
 		}
-		u[k] = sqrt(u[k])
+		// The root of a float32 in float64 rounds to the correctly rounded float32 root.
+		u[k] = float32(math.Sqrt(float64(u[k])))
 		divideBy(u[k+1:], u[k])
 		for i := k + 1; i < n; i++ {
 			addScaled(a[i*n+i:(i+1)*n], -u[i], u[i:])

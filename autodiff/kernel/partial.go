@@ -69,25 +69,17 @@ func shortBlocks(dst, src *Matrix) int {
 	return dst.Rows * dst.Cols / lanes
 }
 
-// addDots takes 16 rows at a time, and four columns of them; Go does the rest of either.
+// addDots takes 16 rows at a time; Go does the rest.
 //
 //go:noinline
 func addDots(dst []float32, m Matrix, x []float32) {
 	raceWrite(dst)
 	raceReadMatrix(&m)
 	raceRead(x)
-	whole, columns := wholeSixteens(m.Rows), m.Cols&^3
-	if columns == 0 {
-		whole = 0
-	}
+	whole := wholeSixteens(m.Rows)
 	for i := 0; i < whole; i += lanes {
 		var s [lanes]float32
-		dots16Assembly(&s[0], &m.Data[i*m.Stride], &x[0], columns, m.Stride)
-		if columns < m.Cols {
-			for k := range s {
-				s[k] = dotFrom(s[k], m.row(i + k)[columns:], x[columns:])
-			}
-		}
+		dots16Assembly(&s[0], &m.Data[i*m.Stride], &x[0], m.Cols, m.Stride)
 		for k, d := range dst[i : i+lanes] {
 			dst[i+k] = d + s[k]
 		}

@@ -23,7 +23,7 @@ func addWeightedRowsPortable(dst, w []float32, m Matrix) {
 // addDotsPortable takes four rows at a time: four sums that do not wait for each other.
 func addDotsPortable(dst []float32, m Matrix, x []float32) {
 	i, n := 0, len(x)
-	for ; n >= 4 && i+4 <= len(dst); i += 4 {
+	for ; i+4 <= len(dst); i += 4 {
 		a, b, c, d := m.row(i)[:n], m.row(i + 1)[:n], m.row(i + 2)[:n], m.row(i + 3)[:n]
 		var sumA, sumB, sumC, sumD float32
 		for j, v := range x {
@@ -38,14 +38,10 @@ func addDotsPortable(dst []float32, m Matrix, x []float32) {
 		dst[i+3] += sumD
 	}
 	for ; i < len(dst); i++ {
-		dst[i] += dotFrom(0, m.row(i), x)
+		var sum float32
+		for j, v := range m.row(i) {
+			sum += float32(v * x[j])
+		}
+		dst[i] += sum
 	}
-}
-
-// dotFrom continues a chain of products.
-func dotFrom(sum float32, a, b []float32) float32 {
-	for j, v := range a {
-		sum += float32(v * b[j])
-	}
-	return sum
 }

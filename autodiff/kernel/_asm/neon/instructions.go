@@ -49,6 +49,11 @@ var (
 	broadcast  = instruction{text: "VDUP V%[2]s.S[0], V%[1]s.S4"} // lane 0
 )
 
+// broadcastLane has a lane of the second register in all lanes.
+func broadcastLane(i int) instruction {
+	return instruction{text: fmt.Sprintf("VDUP V%%[2]s.S[%d], V%%[1]s.S4", i)}
+}
+
 // vshl shifts words left.
 func vshl(bits int) instruction {
 	return instruction{text: fmt.Sprintf("VSHL $%d, V%%[2]s.S4, V%%[1]s.S4", bits)}

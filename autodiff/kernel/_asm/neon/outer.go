@@ -87,28 +87,26 @@ func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, 
 	}
 }
 
-// dots16 emits s[i] = Σ m[i, j] * x[j] for 16 rows and n columns, a multiple of four; j ascending. Four columns of
-// four rows at a time become vectors whose lanes are the rows.
+// dots16 emits s[i] = Σ m[i, j] * x[j] for 16 rows and n > 0 columns; j ascending. Four columns of four rows at a
+// time become vectors whose lanes are the rows.
 func (out *file) dots16() {
 	e := out.begin("dots16", "s, m, x *float32, n, stride int")
 	to, m, x, n, stride := e.load("s"), e.load("m"), e.load("x"), e.load("n"), e.loadStride("stride")
 	sum := e.zeros()
-	e.label("columns")
-	from := e.copyGP(m)
-	for _, v := range sum {
-		var rows [4]*register
-		for i := range rows {
-			rows[i] = e.loadVector(from.at(0))
-			e.add(from, stride)
+	// The lanes that do not exist are zeros, which change no sum: none is ever -0.
+	e.each("columns", 1, n, pointers(m, x), true, func(s *span) {
+		from, xs := e.copyGP(m), s.existing(s.load(x))
+		for _, v := range sum {
+			var rows [4]*register
+			for i := range rows {
+				rows[i] = s.existing(s.load(from))
+				e.add(from, stride)
+			}
+			for j, column := range e.transpose(rows) {
+				e.into(v, fadd, v, e.Mul(column, e.new(broadcastLane(j), xs)))
+			}
 		}
-		for j, column := range e.transpose(rows) {
-			e.into(v, fadd, v, e.Mul(column, e.broadcastFrom(x, 4*j)))
-		}
-	}
-	e.addBytes(m, 16)
-	e.addBytes(x, 16)
-	e.subtract(n, 4)
-	e.branch("BNE", "columns")
+	})
 	for i, v := range sum {
 		e.storeVector(v, to.at(16*i))
 	}

@@ -80,59 +80,143 @@ func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, 
 	}
 }
 
-// dots16 emits s[i] = Σ m[i, j] * x[j] for 16 rows and n columns, a multiple of four; j ascending. Four columns of
-// all rows at a time become vectors whose lanes are the rows.
+// dots16 emits s[i] = Σ m[i, j] * x[j] for 16 rows and n > 0 columns; j ascending. Four columns of all rows at a time
+// become vectors whose lanes are the rows.
 func dots16(bytes int) {
 	e := begin(bytes, "dots16", "func(s, m, x *float32, n, stride int)")
 	to, m, x, n, stride := arg("s"), arg("m"), arg("x"), arg("n"), arg("stride")
 	SHLQ(U8(2), stride)
-	three := GP64()
-	LEAQ(at(stride).Idx(stride, 2), three)
-	var fourth [4]GPVirtual // rows 0, 4, 8 and 12
-	fourth[0] = m
-	for i := 1; i < len(fourth); i++ {
-		fourth[i] = GP64()
-		LEAQ(at(fourth[i-1]).Idx(stride, 4), fourth[i])
-	}
+	rows := e.fours(m, stride)
 	sum := e.zeros()
+	SUBQ(U8(4), n)
+	JL(LabelRef("few"))
 	Label("columns")
-	for i, v := range sum {
-		perVector := e.lanes() / 4
-		columns := e.columns(fourth[i*perVector:][:perVector], stride, three)
-		for j, column := range columns {
-			b := e.new()
-			VBROADCASTSS(at(x).Offset(4*j), b)
-			VADDPS(e.mul(column, b), v, v)
-		}
-	}
-	for _, p := range append(fourth[:], x) {
+	e.addColumns(sum, rows, four{}, func(j int, b vector) { VBROADCASTSS(at(x).Offset(4*j), b) })
+	for _, p := range append(rows.at[:], x) {
 		ADDQ(U8(16), p)
 	}
 	SUBQ(U8(4), n)
-	JNZ(LabelRef("columns"))
+	JGE(LabelRef("columns"))
+	Label("few")
+	ADDQ(U8(4), n)
+	JZ(LabelRef("end"))
+	Comment("One to three columns; the others are zeros, which change no sum: none is ever -0.")
+	part := e.firstOfFour(n)
+	xs := e.loadPart(part, at(x))
+	e.addColumns(sum, rows, part, func(j int, b vector) {
+		lane := XMM()
+		VPERMILPS(U8(j*0x55), xs, lane)
+		VBROADCASTSS(lane, b)
+	})
+	Label("end")
 	for i, v := range sum {
 		VMOVUPS(v, at(to).Offset(i*bytes))
 	}
 	e.end()
 }
 
-// columns returns four columns of as many rows as there are lanes, four rows from each pointer on.
-func (e *emitter) columns(fourth []GPVirtual, stride, three GPVirtual) [4]vector {
-	var r [4]vector // row i of every four
-	for i := range r {
-		place := func(p GPVirtual) Mem {
-			return []Mem{at(p), at(p).Idx(stride, 1), at(p).Idx(stride, 2), at(p).Idx(three, 1)}[i]
-		}
-		r[i] = e.new()
-		VMOVUPS(place(fourth[0]), r[i].AsX())
-		for lane, p := range fourth[1:] {
-			if e.wide() {
-				VINSERTF32X4(U8(lane+1), place(p), r[i], r[i])
-			} else {
-				VINSERTF128(U8(lane+1), place(p), r[i], r[i])
+// fours forms the addresses of 16 rows: of rows 0, 4, 8 and 12, and of the three behind each.
+type fours struct {
+	at            [4]GPVirtual
+	stride, three GPVirtual
+}
+
+func (e *emitter) fours(m, stride GPVirtual) fours {
+	f := fours{at: [4]GPVirtual{m}, stride: stride, three: GP64()}
+	LEAQ(at(stride).Idx(stride, 2), f.three)
+	for i := 1; i < len(f.at); i++ {
+		f.at[i] = GP64()
+		LEAQ(at(f.at[i-1]).Idx(stride, 4), f.at[i])
+	}
+	return f
+}
+
+// place is row i of the four from p on.
+func (f fours) place(p GPVirtual, i int) Mem {
+	return []Mem{at(p), at(p).Idx(f.stride, 1), at(p).Idx(f.stride, 2), at(p).Idx(f.three, 1)}[i]
+}
+
+// four is four values of a row, or the first ones under a mask.
+type four struct {
+	part bool
+	k    OpmaskVirtual // of AVX-512
+	v    vector        // of AVX2
+}
+
+// firstOfFour is the first n of them.
+func (e *emitter) firstOfFour(n GPVirtual) four {
+	if e.wide() {
+		return four{part: true, k: opmask(n)}
+	}
+	return four{part: true, v: e.tailMask(n, 0)}
+}
+
+// loadPart returns the values that exist, and zeros.
+func (e *emitter) loadPart(f four, place Mem) VecVirtual {
+	x := XMM()
+	if e.wide() {
+		VMOVUPS_Z(place, f.k, x)
+	} else {
+		VMASKMOVPS(place, f.v.AsX(), x)
+	}
+	return x
+}
+
+// load loads the values into the lowest four lanes of r. It writes all of r, so that nothing of it is in use before.
+func (e *emitter) load(f four, place Mem, r vector) {
+	switch {
+	case e.wide() && f.part:
+		VMOVUPS_Z(place, f.k, r)
+	case e.wide():
+		VBROADCASTF32X4(place, r)
+	case f.part:
+		VMASKMOVPS(place, f.v, r)
+	default:
+		VBROADCASTF128(place, r)
+	}
+}
+
+// insert loads the values into other four lanes of r.
+func (e *emitter) insert(f four, place Mem, lanes int, r vector) {
+	var from Op = place
+	if f.part {
+		from = e.loadPart(f, place)
+	}
+	if e.wide() {
+		VINSERTF32X4(U8(lanes), from, r, r)
+	} else {
+		VINSERTF128(U8(lanes), from, r, r)
+	}
+}
+
+// addColumns adds up to four columns, each multiplied by its value of x, which broadcast loads.
+func (e *emitter) addColumns(sum []vector, rows fours, f four, broadcast func(j int, b vector)) {
+	perVector := e.lanes() / 4
+	for i, v := range sum {
+		var r [4]vector // row i of every four
+		for k := range r {
+			r[k] = e.new()
+			for lanes, p := range rows.at[i*perVector:][:perVector] {
+				if lanes == 0 {
+					e.load(f, rows.place(p, k), r[k])
+				} else {
+					e.insert(f, rows.place(p, k), lanes, r[k])
+				}
 			}
 		}
+		for j, column := range e.columns(r) {
+			if f.part && j == 3 {
+				break
+			}
+			b := e.new()
+			broadcast(j, b)
+			VADDPS(e.mul(column, b), v, v)
+		}
 	}
+}
+
+// columns returns the columns of four rows, in each four lanes apart.
+func (e *emitter) columns(r [4]vector) [4]vector {
 	t0, t1, t2, t3 := e.new(), e.new(), e.new(), e.new()
 	VUNPCKLPS(r[1], r[0], t0)
 	VUNPCKHPS(r[1], r[0], t1)
