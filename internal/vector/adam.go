@@ -18,6 +18,7 @@ type Adam struct {
 	running        running   // norm of the gradients, if a limit follows from it
 	leftOut        bool      // the last update
 	factor         float64   // of the rate: a power of two, see Retreat
+	sizing         *sizing   // if the size of gradients is limited
 	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
 	// cores at that time.
 	Spread bool
@@ -28,6 +29,9 @@ func NewAdam(s Schedule, size int) *Adam {
 	a := &Adam{schedule: s, m: make([]float32, size), v: make([]float32, size), power1: 1, power2: 1, factor: 1}
 	if s.ClipFactor > 0 || s.Outlier > 0 {
 		a.running.norm = make([]float32, 1)
+	}
+	if s.ClipSize > 0 {
+		a.sizing = newSizing()
 	}
 	return a
 }

@@ -1,6 +1,10 @@
 package vector
 
-import "math"
+import (
+	"math"
+
+	"github.com/switchyard-ml/switchyard/autodiff/kernel"
+)
 
 // clipMemory is the weight of the norms before in the running norm, once there were enough of them.
 const clipMemory = 0.99
@@ -52,16 +56,39 @@ func (r *running) feed(norm float64) {
 //
 // About 1 is usual. A gradient that is much larger than those before has at most √((1−β₂ᵗ)/(1−β₂)), also if its norm,
 // which the largest of its elements make, is as usual. (Shazeer and Stern 2018, "Update clipping", and Wortsman
-// et al. 2023 scale the update by it, of each tensor apart.) The sum is in the order of the elements. The
-// powers belong to this update already, v to the one before.
+// et al. 2023 scale the update by it, of each tensor apart.) The powers belong to this update already, v to the
+// one before. The sum is that of the kernel in each piece, and then of the pieces.
 func (a *Adam) size(g []float32, clip float32) float64 {
-	beta, rest := a.schedule.Beta2, 1-a.schedule.Beta2
-	bias, sum := 1-a.power2, 0.0
-	for i, x := range g {
-		y := float64(float64(x) * float64(clip))
-		if y *= y; y > 0 {
-			sum += float64(y*bias) / (float64(beta*float64(a.v[i])) + float64(rest*y))
-		}
+	var sum float64
+	for from := 0; from < len(g); from += piece {
+		end := min(from+piece, len(g))
+		squares, moments := a.sizing.squares[:end-from], a.sizing.moments[:end-from]
+		copy(squares, g[from:end])
+		kernel.Scale(squares, clip)
+		kernel.Mul(squares, squares, squares)
+		copy(moments, a.v[from:end])
+		kernel.Scale(moments, float32(a.schedule.Beta2))
+		kernel.AddScaled(moments, float32(1-a.schedule.Beta2), squares)
+		kernel.Add(moments, a.sizing.least[:end-from])
+		kernel.Div(squares, squares, moments)
+		sum += float64(kernel.Sum(squares))
 	}
-	return math.Sqrt(sum / float64(len(g)))
+	return math.Sqrt(float64((1-a.power2)*sum) / float64(len(g)))
+}
+
+// piece is the number of elements whose sizes are computed together, in the first-level cache.
+const piece = 1 << 11
+
+// sizing is scratch memory for the sizes of a piece.
+type sizing struct {
+	squares, moments []float32
+	least            []float32 // is added to second moments, so that 0/0 is 0
+}
+
+func newSizing() *sizing {
+	s := &sizing{make([]float32, piece), make([]float32, piece), make([]float32, piece)}
+	for i := range s.least {
+		s.least[i] = 0x1p-120
+	}
+	return s
 }

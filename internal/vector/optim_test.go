@@ -2,6 +2,7 @@ package vector
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
@@ -265,5 +266,24 @@ func BenchmarkAdam_Idle(b *testing.B) {
 	for b.Loop() {
 		update(step)
 		step++
+	}
+}
+
+// BenchmarkAdam_ClipSize is an update without and with a limit on the gradient's size.
+func BenchmarkAdam_ClipSize(b *testing.B) {
+	const size = 1 << 18
+	for _, limit := range []float64{0, 1} {
+		b.Run(fmt.Sprint(limit), func(b *testing.B) {
+			a := NewAdam(Schedule{Rate: 0.01, Beta1: 0.9, Beta2: 0.999, Epsilon: 1e-8, ClipSize: limit}, size)
+			theta, sum := make([]float32, size), make([]float32, size)
+			for step := uint64(0); b.Loop(); step++ {
+				for i := range sum {
+					sum[i] = float32(i%7 - 3)
+				}
+				if _, _, err := a.Update(theta, sum, 1, step); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

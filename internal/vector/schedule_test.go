@@ -216,6 +216,26 @@ func TestAdam_ClipSize(t *testing.T) {
 	}
 }
 
+// The size is that of its formula over several pieces, and parameters that never had a gradient count as zeros.
+func TestAdam_Size(t *testing.T) {
+	const n, clip, beta = 3*piece + 5, 0.5, 0.99
+	a := NewAdam(Schedule{Rate: 0.01, ClipSize: 1, Beta1: 0.9, Beta2: beta, Epsilon: 1e-8}, n)
+	a.Resume(30)
+	g, want := make([]float32, n), 0.0
+	for i := range g {
+		if i%3 == 0 {
+			continue
+		}
+		g[i], a.v[i] = float32(i%17)-8.5, float32(i%5)
+		square := math.Pow(float64(g[i])*clip, 2)
+		want += square * (1 - math.Pow(beta, 30)) / (beta*float64(a.v[i]) + (1-beta)*square)
+	}
+	want = math.Sqrt(want / n)
+	if got := a.size(g, clip); !(math.Abs(got-want) < 1e-5*want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // A parameter of a group moves as if the rate were its factor times as large; a factor of 0 leaves it where it is. The
 // groups lie across the pieces in which an update is computed.
 func TestAdam_Groups(t *testing.T) {
