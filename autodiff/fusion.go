@@ -51,7 +51,7 @@ func (f *Fusion) spans(do func(i, j int, seen bool)) {
 	}
 	from := 0
 	for row := range f.Draw.Rows {
-		if seen := f.Seen.Value[row] != 0; row+1 == f.Draw.Rows || f.Seen.Value[row+1] != 0 != seen {
+		if seen := f.Seen.Value[row] != 0; row+1 == f.Draw.Rows || (f.Seen.Value[row+1] != 0) != seen {
 			do(from*f.Draw.Cols, (row+1)*f.Draw.Cols, seen)
 			from = row + 1
 		}

@@ -46,22 +46,15 @@ func (m Mixture) Step(i int) {
 		copy(y.Value, z.Value)
 	}
 	outer := m.r.outerZ.Block(i, n)
-	outerProduct(outer, w, z)
+	kernel.Outer(outer.values(), w.values(), z.values())
 	t.multiply(y.values(), outer.values(), &a.A.forward, kernel.Epilogue{Accumulate: a.Residual})
 	if a.U.Cols > 0 {
 		s.u = a.U.Block(i, n)
 		outer := m.r.outerU.Block(i, n)
-		outerProduct(outer, w, s.u)
+		kernel.Outer(outer.values(), w.values(), s.u.values())
 		t.multiply(y.values(), outer.values(), &a.B.forward, kernel.Epilogue{Accumulate: true})
 	}
 	record(t, &t.lists.mixMean, s)
-}
-
-// outerProduct writes dst[row, i·n+j] = w[row, i]·x[row, j].
-func outerProduct(dst, w, x Tensor) {
-	for row := range w.Rows {
-		kernel.Outer(dst.row(row), w.row(row), x.row(row))
-	}
 }
 
 type mixMeanRecord struct {
@@ -90,12 +83,9 @@ func (r *mixMeanRecord) backward(t *Tape) {
 // outerVJP adds the gradients of w and x, given that of their outer product: w̄ᵢ += ⟨Oᵢ, x⟩ and x̄ += Σᵢ wᵢ·Oᵢ. x
 // may be a constant.
 func outerVJP(outer, w, x Tensor) {
-	for row := range w.Rows {
-		o := kernel.Dense(outer.row(row), w.Cols, x.Cols)
-		kernel.AddDots(w.gradRow(row), o, x.row(row))
-		if x.Grad != nil {
-			kernel.AddWeightedRows(x.gradRow(row), w.row(row), o)
-		}
+	kernel.AddDots(w.grads(), outer.values(), x.values())
+	if x.Grad != nil {
+		kernel.AddWeightedRows(x.grads(), w.values(), outer.values())
 	}
 }
 

@@ -163,15 +163,12 @@ func (t *Tape) MixMoves(y, w, x, moves Tensor) {
 	n := y.Cols
 	shapeCheck(w.Rows == y.Rows && moves.Rows == y.Rows && moves.Cols == w.Cols*n, "MixMoves", w, moves)
 	clearAll(w, x, moves)
-	for row := range y.Rows {
-		to, m := y.row(row), moves.row(row)
-		if x.Cols > 0 {
-			copy(to, x.row(row))
-		} else {
-			clear(to)
-		}
-		kernel.AddWeightedRows(to, w.row(row), kernel.Dense(m, w.Cols, n))
+	if x.Cols > 0 {
+		copy(y.Value, x.Value)
+	} else {
+		clear(y.Value)
 	}
+	kernel.AddWeightedRows(y.values(), w.values(), moves.values())
 	record(t, &t.lists.mixMoves, mixMovesRecord{y, w, x, moves})
 }
 
@@ -183,9 +180,9 @@ func (r *mixMovesRecord) backward(*Tape) {
 	if r.x.Cols > 0 && r.x.Grad != nil {
 		kernel.Add(r.x.Grad, r.y.Grad)
 	}
+	kernel.AddDots(r.w.grads(), r.moves.values(), r.y.grads())
 	for row := range r.y.Rows {
 		dy, dm := r.y.gradRow(row), r.moves.gradRow(row)
-		kernel.AddDots(r.w.gradRow(row), kernel.Dense(r.moves.row(row), r.w.Cols, n), dy)
 		for j, wj := range r.w.row(row) {
 			to := dm[j*n:][:n]
 			for d, g := range dy {

@@ -330,36 +330,6 @@ func addRow(dst Matrix, row []float32) {
 }
 
 //go:noinline
-func outer(dst, x, y []float32) {
-	raceWrite(dst)
-	raceRead(x)
-	raceRead(y)
-	switch active {
-	case AVX512:
-		outerAVX512(&dst[0], &x[0], &y[0], len(x), len(y))
-	case AVX2:
-		outerAVX2(&dst[0], &x[0], &y[0], len(x), len(y))
-	default:
-		outerPortable(dst, x, y)
-	}
-}
-
-//go:noinline
-func addWeightedRows(dst, w []float32, m Matrix) {
-	raceWrite(dst)
-	raceRead(w)
-	raceReadMatrix(&m)
-	switch active {
-	case AVX512:
-		addWeightedRowsAVX512(&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride)
-	case AVX2:
-		addWeightedRowsAVX2(&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride)
-	default:
-		addWeightedRowsPortable(dst, w, m)
-	}
-}
-
-//go:noinline
 func lstmForward(z, c, cNext, h, tanhC []float32) {
 	raceWrite(z)
 	raceWrite(cNext)
@@ -531,12 +501,30 @@ func logisticsAssembly(dst *float32, keys *uint32, block uint64, s0, s1 uint32, 
 	}
 }
 
-func dots16Assembly(s, m, x *float32, n, stride int) {
+func outerAssembly(dst, x, y *float32, k, n int) {
 	switch active {
 	case AVX512:
-		dots16AVX512(s, m, x, n, stride)
+		outerAVX512(dst, x, y, k, n)
 	default:
-		dots16AVX2(s, m, x, n, stride)
+		outerAVX2(dst, x, y, k, n)
+	}
+}
+
+func addWeightedRowsAssembly(dst, w, m *float32, k, n int) {
+	switch active {
+	case AVX512:
+		addWeightedRowsAVX512(dst, w, m, k, n)
+	default:
+		addWeightedRowsAVX2(dst, w, m, k, n)
+	}
+}
+
+func addDotsAssembly(dst, m, x *float32, k, n int) {
+	switch active {
+	case AVX512:
+		addDotsAVX512(dst, m, x, k, n)
+	default:
+		addDotsAVX2(dst, m, x, k, n)
 	}
 }
 

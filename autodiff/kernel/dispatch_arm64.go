@@ -284,32 +284,6 @@ func addRow(dst Matrix, row []float32) {
 }
 
 //go:noinline
-func outer(dst, x, y []float32) {
-	raceWrite(dst)
-	raceRead(x)
-	raceRead(y)
-	switch active {
-	case NEON:
-		outerNEON(&dst[0], &x[0], &y[0], len(x), len(y))
-	default:
-		outerPortable(dst, x, y)
-	}
-}
-
-//go:noinline
-func addWeightedRows(dst, w []float32, m Matrix) {
-	raceWrite(dst)
-	raceRead(w)
-	raceReadMatrix(&m)
-	switch active {
-	case NEON:
-		addWeightedRowsNEON(&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride)
-	default:
-		addWeightedRowsPortable(dst, w, m)
-	}
-}
-
-//go:noinline
 func lstmForward(z, c, cNext, h, tanhC []float32) {
 	raceWrite(z)
 	raceWrite(cNext)
@@ -413,8 +387,16 @@ func logisticsAssembly(dst *float32, keys *uint32, block uint64, s0, s1 uint32, 
 	logisticsNEON(dst, keys, block, s0, s1, groups)
 }
 
-func dots16Assembly(s, m, x *float32, n, stride int) {
-	dots16NEON(s, m, x, n, stride)
+func outerAssembly(dst, x, y *float32, k, n int) {
+	outerNEON(dst, x, y, k, n)
+}
+
+func addWeightedRowsAssembly(dst, w, m *float32, k, n int) {
+	addWeightedRowsNEON(dst, w, m, k, n)
+}
+
+func addDotsAssembly(dst, m, x *float32, k, n int) {
+	addDotsNEON(dst, m, x, k, n)
 }
 
 func putInt16Assembly(dst *byte, src *float32, n int) {

@@ -29,8 +29,6 @@ func sumSquaresLanes(s *[lanes]float64, x []float32)  { sumSquaresLanesPortable(
 func sumRows(dst []float32, m Matrix)                 { sumRowsPortable(dst, m) }
 func addSumColumns(dst []float32, m Matrix)           { addSumColumnsPortable(dst, m) }
 func addRow(dst Matrix, row []float32)                { addRowPortable(dst, row) }
-func outer(dst, x, y []float32)                       { outerPortable(dst, x, y) }
-func addWeightedRows(dst, w []float32, m Matrix)      { addWeightedRowsPortable(dst, w, m) }
 func lstmForward(z, c, cNext, h, tanhC []float32)     { lstmForwardPortable(z, c, cNext, h, tanhC) }
 func lstmBackward(act, dz, dh, dc, tanhC, cPrev []float32) {
 	lstmBackwardPortable(act, dz, dh, dc, tanhC, cPrev)

@@ -37,10 +37,9 @@ func probes() []probe {
 	return []probe{
 		{"Adam", probeAdam},
 		{"Add", probeBinary(func(out, x, _ []float32) { Add(out, x) })},
-		{"AddDots", probeRows(func(show func(...float32), _, in Matrix) {
-			dots := make([]float32, in.Rows)
-			AddDots(dots, in, usual(2, in.Cols))
-			show(dots...)
+		{"AddDots", probeOuter(func(x, y, m Matrix) Matrix {
+			AddDots(x, m, y)
+			return x
 		})},
 		{"AddMul", probeBinary(AddMul)},
 		{"AddRow", probeRows(func(show func(...float32), out, in Matrix) {
@@ -52,9 +51,9 @@ func probes() []probe {
 			AddSumColumns(out.row(0), in)
 			show(out.row(0)...)
 		})},
-		{"AddWeightedRows", probeRows(func(show func(...float32), out, in Matrix) {
-			AddWeightedRows(out.row(0), usual(2, in.Rows), in)
-			show(out.row(0)...)
+		{"AddWeightedRows", probeOuter(func(x, y, m Matrix) Matrix {
+			AddWeightedRows(y, x, m)
+			return y
 		})},
 		{"Block", probeBlock},
 		{"Div", probeBinary(Div)},
@@ -79,9 +78,9 @@ func probes() []probe {
 		{"Mul", probeBinary(Mul)},
 		{"NormalOf", probeNormalOf},
 		{"Normals", probeDraws((*Philox).Normals)},
-		{"Outer", probeRows(func(show func(...float32), out, in Matrix) {
-			Outer(out.Data, usual(2, in.Rows), in.row(0))
-			show(out.Data...)
+		{"Outer", probeOuter(func(x, y, m Matrix) Matrix {
+			Outer(m, x, y)
+			return m
 		})},
 		{"PutInt16", probePutInt16},
 		{"ReLU", probeFunction(ReLU, wide)},

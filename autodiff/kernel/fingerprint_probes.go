@@ -52,6 +52,19 @@ func probeRows(f func(show func(...float32), out, in Matrix)) func(func(...float
 	}
 }
 
+// probeOuter gives f rows of k values, of n, and of k·n, for shapes with and without a rest.
+func probeOuter(f func(x, y, m Matrix) Matrix) func(func(...float32)) {
+	return func(show func(...float32)) {
+		const rows = 3
+		for _, k := range []int{1, 5, 16, 35} {
+			for _, n := range []int{1, 2, 4, 7, 16, 45} {
+				x, y := Dense(usual(1, rows*k), rows, k), Dense(usual(2, rows*n), rows, n)
+				show(f(x, y, Dense(usual(3, rows*k*n), rows, k*n)).Data...)
+			}
+		}
+	}
+}
+
 // probeProduct multiplies matrices of odd shapes, one of them deeper than a block, with every start and end of a chain.
 func probeProduct(f func(w *Workspace, c, a, b Matrix, e Epilogue)) func(func(...float32)) {
 	return func(show func(...float32)) {

@@ -1,59 +1,50 @@
 package kernel
 
-// Outer is the outer product of two vectors, row after row:
+// The functions of this file work on rows apart: of each operand, row r belongs to row r of the others. A row of k·n
+// values is a k×n matrix.
+
+// Outer writes the outer product of each row of x, k values, and that of y, n values:
 //
-//	for i := range x { for j := range y { dst[i*len(y)+j] = x[i] * y[j] } }
-func Outer(dst, x, y []float32) {
-	checkLen("Outer", len(dst), len(x)*len(y))
-	if len(dst) == 0 {
-		return
-	}
-	n := len(y)
-	step := rowsPerCall(n)
-	for i := 0; i < len(x); i += step {
-		j := min(i+step, len(x))
-		outer(dst[i*n:j*n], x[i:j], y)
+//	for r, i, j { dst[r, i*n+j] = x[r, i] * y[r, j] }
+func Outer(dst, x, y Matrix) {
+	checkOuter("Outer", &x, &y, &dst)
+	if !dst.empty() {
+		outer(dst, x, y)
 	}
 }
 
-// AddWeightedRows is
+// AddDots adds to each row of dst, k values, the products of the rows of a k×n matrix with a vector of n values:
 //
-//	for i := range m.Rows { for j := range m.Cols { dst[j] += float32(w[i] * m[i, j]) } }
+//	for r, i { dot := 0; for j { dot += float32(m[r, i*n+j] * x[r, j]) }; dst[r, i] += dot }
 //
-// one chain per column, over ascending rows. Products are rounded before they are added.
-func AddWeightedRows(dst, w []float32, m Matrix) {
-	m.check("AddWeightedRows")
-	checkLen("AddWeightedRows", len(w), m.Rows)
-	checkLen("AddWeightedRows", len(dst), m.Cols)
-	if m.empty() {
-		return
-	}
-	step := rowsPerCall(m.Cols)
-	for i := 0; i < m.Rows; i += step {
-		j := min(i+step, m.Rows)
-		addWeightedRows(dst, w[i:j], m.rowRange(i, j))
+// one chain per dot product, over ascending j. Products are rounded before they are added.
+func AddDots(dst, m, x Matrix) {
+	checkOuter("AddDots", &dst, &x, &m)
+	if !m.empty() {
+		addDots(dst, m, x)
 	}
 }
 
-// AddDots is
+// AddWeightedRows adds to each row of dst, n values, the rows of a k×n matrix, each times one of k weights:
 //
-//	for i := range m.Rows {
-//		var dot float32
-//		for j := range m.Cols { dot += float32(m[i, j] * x[j]) }
-//		dst[i] += dot
-//	}
+//	for r, i, j { dst[r, j] += float32(w[r, i] * m[r, i*n+j]) }
 //
-// one chain per row, over ascending columns. Products are rounded before they are added.
-func AddDots(dst []float32, m Matrix, x []float32) {
-	m.check("AddDots")
-	checkLen("AddDots", len(dst), m.Rows)
-	checkLen("AddDots", len(x), m.Cols)
-	if m.empty() {
-		return
+// one chain per column, over ascending i. Products are rounded before they are added.
+func AddWeightedRows(dst, w, m Matrix) {
+	checkOuter("AddWeightedRows", &w, &dst, &m)
+	if !m.empty() {
+		addWeightedRows(dst, w, m)
 	}
-	step := (rowsPerCall(m.Cols) + lanes - 1) &^ (lanes - 1)
-	for i := 0; i < m.Rows; i += step {
-		j := min(i+step, m.Rows)
-		addDots(dst[i:j], m.rowRange(i, j), x)
+}
+
+// checkOuter panics unless the rows of m have a value for each pair of a value of x and one of y.
+func checkOuter(op string, x, y, m *Matrix) {
+	x.check(op)
+	y.check(op)
+	m.check(op)
+	if m.Cols != x.Cols*y.Cols {
+		panicShape(op, *m, *x)
 	}
+	checkLen(op, x.Rows, m.Rows)
+	checkLen(op, y.Rows, m.Rows)
 }

@@ -2,39 +2,38 @@ package kernel
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 )
 
-// TestOuter_EveryLength compares the outer product and the sums of its VJP with the portable loops, for every rest of
-// rows and columns, on matrices with gaps between their rows and values of all kinds.
-func TestOuter_EveryLength(t *testing.T) {
+// TestOuter_EveryShape compares the outer product and the sums of its VJP with the portable loops, for every rest of
+// rows and columns, on matrices with gaps between their rows. Sums of values of all kinds would nearly all be NaN.
+func TestOuter_EveryShape(t *testing.T) {
+	const rows = 3
 	eachISA(t, func(t *testing.T) {
 		r := source()
 		for n := range 67 {
-			for _, rows := range []int{0, 1, 3, 16, 21, 35} {
-				name := fmt.Sprintf("%d x %d", rows, n)
-				w, x := guarded(mixed(r, rows)).values, guarded(mixed(r, n)).values
+			for _, k := range []int{0, 1, 3, 16, 21, 35} {
+				name := fmt.Sprintf("%d x %d", k, n)
+				x, _ := randomMatrix(r, rows, k, mixed)
+				y, _ := randomMatrix(r, rows, n, mixed)
+				m, g := randomMatrix(r, rows, k*n, mixed)
+				want := cloned(m)
+				outerPortable(want, x, y)
+				Outer(m, x, y)
+				g.compare(t, "Outer "+name, want.Data)
 
-				product, want := guarded(mixed(r, rows*n)), make([]float32, rows*n)
-				outerPortable(want, w, x)
-				Outer(product.values, w, x)
-				product.compare(t, "Outer "+name, want)
+				x, gx := randomMatrix(r, rows, k, normal)
+				y, gy := randomMatrix(r, rows, n, normal)
+				m, _ = randomMatrix(r, rows, k*n, normal)
+				want = cloned(y)
+				addWeightedRowsPortable(want, x, m)
+				AddWeightedRows(y, x, m)
+				gy.compare(t, "AddWeightedRows "+name, want.Data)
 
-				// Sums of values of all kinds would nearly all be NaN.
-				m, _ := randomMatrix(r, rows, n, normal)
-				w, x = guarded(normal(r, rows)).values, guarded(normal(r, n)).values
-				sums := guarded(normal(r, n))
-				want = slices.Clone(sums.values)
-				addWeightedRowsPortable(want, w, m)
-				AddWeightedRows(sums.values, w, m)
-				sums.compare(t, "AddWeightedRows "+name, want)
-
-				dots := guarded(normal(r, rows))
-				want = slices.Clone(dots.values)
-				addDotsPortable(want, m, x)
-				AddDots(dots.values, m, x)
-				dots.compare(t, "AddDots "+name, want)
+				want = cloned(x)
+				addDotsPortable(want, m, y)
+				AddDots(x, m, y)
+				gx.compare(t, "AddDots "+name, want.Data)
 			}
 		}
 	})
@@ -42,49 +41,40 @@ func TestOuter_EveryLength(t *testing.T) {
 
 // TestOuter_Chains spells out that products are rounded before they are added, in ascending order.
 func TestOuter_Chains(t *testing.T) {
-	const rows, n = 19, 7
+	const rows, k, n = 2, 19, 7
 	r := source()
-	m, _ := randomMatrix(r, rows, n, normal)
-	w, x := normal(r, rows), normal(r, n)
-	down, across := make([]float32, n), make([]float32, rows)
-	for i := range rows {
-		var dot float32
-		for j := range n {
-			v := m.row(i)[j]
-			down[j] += float32(w[i] * v)
-			dot += float32(v * x[j])
+	m, w, x := Dense(normal(r, rows*k*n), rows, k*n), Dense(normal(r, rows*k), rows, k), Dense(normal(r, rows*n), rows, n)
+	down, across := make([]float32, rows*n), make([]float32, rows*k)
+	for row := range rows {
+		for i := range k {
+			var dot float32
+			for j := range n {
+				v := m.row(row)[i*n+j]
+				down[row*n+j] += float32(w.row(row)[i] * v)
+				dot += float32(v * x.row(row)[j])
+			}
+			across[row*k+i] = dot
 		}
-		across[i] = dot
 	}
 	eachISA(t, func(t *testing.T) {
-		got := make([]float32, n)
+		got := Dense(make([]float32, rows*n), rows, n)
 		AddWeightedRows(got, w, m)
-		compare(t, "AddWeightedRows", got, down)
-		got = make([]float32, rows)
+		compare(t, "AddWeightedRows", got.Data, down)
+		got = Dense(make([]float32, rows*k), rows, k)
 		AddDots(got, m, x)
-		compare(t, "AddDots", got, across)
+		compare(t, "AddDots", got.Data, across)
 	})
 }
 
-// TestOuter_InSeveralCalls has matrices of more rows than a call takes.
-func TestOuter_InSeveralCalls(t *testing.T) {
-	const n, rows = 1000, 50
-	eachISA(t, func(t *testing.T) {
-		r := source()
-		w, x := normal(r, rows), normal(r, n)
-		m := Dense(make([]float32, rows*n), rows, n)
-		Outer(m.Data, w, x)
-		want := make([]float32, rows*n)
-		outerPortable(want, w, x)
-		compare(t, "Outer", m.Data, want)
-
-		down, across := make([]float32, n), make([]float32, rows)
-		AddWeightedRows(down, w, m)
-		AddDots(across, m, x)
-		wantDown, wantAcross := make([]float32, n), make([]float32, rows)
-		addWeightedRowsPortable(wantDown, w, m)
-		addDotsPortable(wantAcross, m, x)
-		compare(t, "AddWeightedRows", down, wantDown)
-		compare(t, "AddDots", across, wantAcross)
-	})
+func TestOuter_Shapes(t *testing.T) {
+	of := func(rows, cols int) Matrix { return Dense(make([]float32, rows*cols), rows, cols) }
+	for name, f := range map[string]func(){
+		"columns": func() { Outer(of(2, 11), of(2, 3), of(2, 4)) },
+		"rows":    func() { AddDots(of(2, 3), of(2, 12), of(3, 4)) },
+		"swapped": func() { AddWeightedRows(of(2, 12), of(2, 3), of(2, 4)) },
+	} {
+		if !panics(f) {
+			t.Errorf("%s do not fit", name)
+		}
+	}
 }

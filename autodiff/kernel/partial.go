@@ -69,23 +69,48 @@ func shortBlocks(dst, src *Matrix) int {
 	return dst.Rows * dst.Cols / lanes
 }
 
-// addDots takes 16 rows at a time; Go does the rest.
+//go:noinline
+func outer(dst, x, y Matrix) {
+	raceWriteMatrix(&dst)
+	raceReadMatrix(&x)
+	raceReadMatrix(&y)
+	if active == Portable {
+		outerPortable(dst, x, y)
+		return
+	}
+	for r := range dst.Rows {
+		outerAssembly(&dst.Data[r*dst.Stride], &x.Data[r*x.Stride], &y.Data[r*y.Stride], x.Cols, y.Cols)
+	}
+}
+
+//go:noinline
+func addWeightedRows(dst, w, m Matrix) {
+	raceWriteMatrix(&dst)
+	raceReadMatrix(&w)
+	raceReadMatrix(&m)
+	if active == Portable {
+		addWeightedRowsPortable(dst, w, m)
+		return
+	}
+	for r := range dst.Rows {
+		addWeightedRowsAssembly(&dst.Data[r*dst.Stride], &w.Data[r*w.Stride], &m.Data[r*m.Stride], w.Cols, dst.Cols)
+	}
+}
+
+// addDots takes 16 dot products at a time; Go does the rest.
 //
 //go:noinline
-func addDots(dst []float32, m Matrix, x []float32) {
-	raceWrite(dst)
+func addDots(dst, m, x Matrix) {
+	raceWriteMatrix(&dst)
 	raceReadMatrix(&m)
-	raceRead(x)
-	whole := wholeSixteens(m.Rows)
-	for i := 0; i < whole; i += lanes {
-		var s [lanes]float32
-		dots16Assembly(&s[0], &m.Data[i*m.Stride], &x[0], m.Cols, m.Stride)
-		for k, d := range dst[i : i+lanes] {
-			dst[i+k] = d + s[k]
+	raceReadMatrix(&x)
+	whole := wholeSixteens(dst.Cols)
+	for r := range dst.Rows {
+		to, from, v := dst.row(r), m.row(r), x.row(r)
+		if whole > 0 {
+			addDotsAssembly(&to[0], &from[0], &v[0], whole, x.Cols)
 		}
-	}
-	if whole < m.Rows {
-		addDotsPortable(dst[whole:], m.rowRange(whole, m.Rows), x)
+		addDotsOf(to[whole:], from[whole*x.Cols:], v)
 	}
 }
 

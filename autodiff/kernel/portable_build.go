@@ -14,7 +14,9 @@ func logSoftmax(dst, src Matrix)         { logSoftmaxPortable(dst, src) }
 func putInt16(dst []byte, src []float32) { putInt16Portable(dst, src) }
 func getInt16(dst []float32, src []byte) { getInt16Portable(dst, src) }
 
-func addDots(dst []float32, m Matrix, x []float32) { addDotsPortable(dst, m, x) }
+func outer(dst, x, y Matrix)           { outerPortable(dst, x, y) }
+func addWeightedRows(dst, w, m Matrix) { addWeightedRowsPortable(dst, w, m) }
+func addDots(dst, m, x Matrix)         { addDotsPortable(dst, m, x) }
 
 func fillGroups(dst []float32, p *Philox, block uint64, d draw) {
 	fillGroupsPortable(dst, p, block, d)

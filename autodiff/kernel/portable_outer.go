@@ -1,30 +1,43 @@
 package kernel
 
-// This file holds the portable loops of the outer product and of the sums of its VJP.
+// This file holds the portable loops of outer.go.
 
-func outerPortable(dst, x, y []float32) {
-	n := len(y)
-	for i, a := range x {
-		row := dst[i*n:][:n]
-		for j, b := range y {
-			row[j] = a * b
+func outerPortable(dst, x, y Matrix) {
+	n := y.Cols
+	for r := range dst.Rows {
+		to, b := dst.row(r), y.row(r)
+		for i, a := range x.row(r) {
+			row := to[i*n:][:n]
+			for j, v := range b {
+				row[j] = a * v
+			}
 		}
 	}
 }
 
-func addWeightedRowsPortable(dst, w []float32, m Matrix) {
-	for i, a := range w {
-		for j, v := range m.row(i)[:len(dst)] {
-			dst[j] += float32(a * v)
+func addWeightedRowsPortable(dst, w, m Matrix) {
+	n := dst.Cols
+	for r := range dst.Rows {
+		to, from := dst.row(r), m.row(r)
+		for i, a := range w.row(r) {
+			for j, v := range from[i*n:][:n] {
+				to[j] += float32(a * v)
+			}
 		}
 	}
 }
 
-// addDotsPortable takes four rows at a time: four sums that do not wait for each other.
-func addDotsPortable(dst []float32, m Matrix, x []float32) {
+func addDotsPortable(dst, m, x Matrix) {
+	for r := range dst.Rows {
+		addDotsOf(dst.row(r), m.row(r), x.row(r))
+	}
+}
+
+// addDotsOf takes four dot products at a time: four sums that do not wait for each other.
+func addDotsOf(dst, m, x []float32) {
 	i, n := 0, len(x)
 	for ; i+4 <= len(dst); i += 4 {
-		a, b, c, d := m.row(i)[:n], m.row(i + 1)[:n], m.row(i + 2)[:n], m.row(i + 3)[:n]
+		a, b, c, d := m[i*n:][:n], m[(i+1)*n:][:n], m[(i+2)*n:][:n], m[(i+3)*n:][:n]
 		var sumA, sumB, sumC, sumD float32
 		for j, v := range x {
 			sumA += float32(a[j] * v)
@@ -39,7 +52,7 @@ func addDotsPortable(dst []float32, m Matrix, x []float32) {
 	}
 	for ; i < len(dst); i++ {
 		var sum float32
-		for j, v := range m.row(i) {
+		for j, v := range m[i*n:][:n] {
 			sum += float32(v * x[j])
 		}
 		dst[i] += sum

@@ -1210,13 +1210,13 @@ end:
 	VZEROUPPER
 	RET
 
-// func outerAVX2(dst *float32, x *float32, y *float32, m int, n int)
+// func outerAVX2(dst *float32, x *float32, y *float32, k int, n int)
 // Requires: AVX
 TEXT ·outerAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ y+16(FP), DX
-	MOVQ m+24(FP), BX
+	MOVQ k+24(FP), BX
 	MOVQ n+32(FP), SI
 
 row:
@@ -1254,14 +1254,14 @@ loopEnd:
 	VZEROUPPER
 	RET
 
-// func addWeightedRowsAVX2(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+// func addWeightedRowsAVX2(dst *float32, w *float32, m *float32, k int, n int)
 // Requires: AVX
-TEXT ·addWeightedRowsAVX2(SB), NOSPLIT, $0-48
+TEXT ·addWeightedRowsAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ w+8(FP), CX
 	MOVQ m+16(FP), DX
 	MOVQ n+32(FP), BX
-	MOVQ stride+40(FP), SI
+	MOVQ BX, SI
 	SHLQ $0x02, SI
 	SUBQ $0x20, BX
 	JL   few
@@ -1273,7 +1273,7 @@ many:
 	VMOVUPS 96(AX), Y3
 	MOVQ    DX, DI
 	MOVQ    CX, R8
-	MOVQ    rows+24(FP), R9
+	MOVQ    k+24(FP), R9
 
 manyRows:
 	VBROADCASTSS (R8), Y4
@@ -1312,7 +1312,7 @@ one:
 	VMOVUPS (AX), Y0
 	MOVQ    DX, DI
 	MOVQ    CX, R8
-	MOVQ    rows+24(FP), R9
+	MOVQ    k+24(FP), R9
 
 oneRows:
 	VBROADCASTSS (R8), Y1
@@ -1337,7 +1337,7 @@ oneTail:
 	VMOVUPS    (DI)(BX*4), Y0
 	VMASKMOVPS (AX), Y0, Y1
 	MOVQ       CX, CX
-	MOVQ       rows+24(FP), BX
+	MOVQ       k+24(FP), BX
 
 restRows:
 	VBROADCASTSS (CX), Y2
@@ -1355,61 +1355,37 @@ end:
 	VZEROUPPER
 	RET
 
-// func dots16AVX2(s *float32, m *float32, x *float32, n int, stride int)
+// func addDotsAVX2(dst *float32, m *float32, x *float32, k int, n int)
 // Requires: AVX, AVX2
-TEXT ·dots16AVX2(SB), NOSPLIT, $0-40
-	MOVQ   s+0(FP), AX
-	MOVQ   m+8(FP), CX
-	MOVQ   x+16(FP), DX
-	MOVQ   n+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	SHLQ   $0x02, SI
-	LEAQ   (SI)(SI*2), DI
-	LEAQ   (CX)(SI*4), R8
-	LEAQ   (R8)(SI*4), R9
-	LEAQ   (R9)(SI*4), R10
+TEXT ·addDotsAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ m+8(FP), CX
+	MOVQ k+24(FP), DX
+	MOVQ n+32(FP), BX
+	SHLQ $0x02, BX
+
+sixteen:
+	MOVQ   x+16(FP), SI
+	MOVQ   n+32(FP), DI
+	MOVQ   CX, R8
+	LEAQ   (BX)(BX*2), R9
+	LEAQ   (R8)(BX*4), R10
+	LEAQ   (R10)(BX*4), R11
+	LEAQ   (R11)(BX*4), R12
 	VXORPS X0, X0, X0
 	VXORPS X1, X1, X1
-	SUBQ   $0x04, BX
+	SUBQ   $0x04, DI
 	JL     few
 
 columns:
-	VBROADCASTF128 (CX), Y2
-	VINSERTF128    $0x01, (R8), Y2, Y2
-	VBROADCASTF128 (CX)(SI*1), Y3
-	VINSERTF128    $0x01, (R8)(SI*1), Y3, Y3
-	VBROADCASTF128 (CX)(SI*2), Y4
-	VINSERTF128    $0x01, (R8)(SI*2), Y4, Y4
-	VBROADCASTF128 (CX)(DI*1), Y5
-	VINSERTF128    $0x01, (R8)(DI*1), Y5, Y5
-	VUNPCKLPS      Y3, Y2, Y6
-	VUNPCKHPS      Y3, Y2, Y7
-	VUNPCKLPS      Y5, Y4, Y3
-	VUNPCKHPS      Y5, Y4, Y5
-	VUNPCKLPD      Y3, Y6, Y2
-	VUNPCKHPD      Y3, Y6, Y3
-	VUNPCKLPD      Y5, Y7, Y4
-	VUNPCKHPD      Y5, Y7, Y5
-	VBROADCASTSS   (DX), Y6
-	VMULPS         Y6, Y2, Y2
-	VADDPS         Y2, Y0, Y0
-	VBROADCASTSS   4(DX), Y2
-	VMULPS         Y2, Y3, Y2
-	VADDPS         Y2, Y0, Y0
-	VBROADCASTSS   8(DX), Y2
-	VMULPS         Y2, Y4, Y2
-	VADDPS         Y2, Y0, Y0
-	VBROADCASTSS   12(DX), Y2
-	VMULPS         Y2, Y5, Y2
-	VADDPS         Y2, Y0, Y0
-	VBROADCASTF128 (R9), Y2
+	VBROADCASTF128 (R8), Y2
 	VINSERTF128    $0x01, (R10), Y2, Y2
-	VBROADCASTF128 (R9)(SI*1), Y3
-	VINSERTF128    $0x01, (R10)(SI*1), Y3, Y3
-	VBROADCASTF128 (R9)(SI*2), Y4
-	VINSERTF128    $0x01, (R10)(SI*2), Y4, Y4
-	VBROADCASTF128 (R9)(DI*1), Y5
-	VINSERTF128    $0x01, (R10)(DI*1), Y5, Y5
+	VBROADCASTF128 (R8)(BX*1), Y3
+	VINSERTF128    $0x01, (R10)(BX*1), Y3, Y3
+	VBROADCASTF128 (R8)(BX*2), Y4
+	VINSERTF128    $0x01, (R10)(BX*2), Y4, Y4
+	VBROADCASTF128 (R8)(R9*1), Y5
+	VINSERTF128    $0x01, (R10)(R9*1), Y5, Y5
 	VUNPCKLPS      Y3, Y2, Y6
 	VUNPCKHPS      Y3, Y2, Y7
 	VUNPCKLPS      Y5, Y4, Y3
@@ -1418,46 +1394,74 @@ columns:
 	VUNPCKHPD      Y3, Y6, Y3
 	VUNPCKLPD      Y5, Y7, Y4
 	VUNPCKHPD      Y5, Y7, Y5
-	VBROADCASTSS   (DX), Y6
+	VBROADCASTSS   (SI), Y6
+	VMULPS         Y6, Y2, Y2
+	VADDPS         Y2, Y0, Y0
+	VBROADCASTSS   4(SI), Y2
+	VMULPS         Y2, Y3, Y2
+	VADDPS         Y2, Y0, Y0
+	VBROADCASTSS   8(SI), Y2
+	VMULPS         Y2, Y4, Y2
+	VADDPS         Y2, Y0, Y0
+	VBROADCASTSS   12(SI), Y2
+	VMULPS         Y2, Y5, Y2
+	VADDPS         Y2, Y0, Y0
+	VBROADCASTF128 (R11), Y2
+	VINSERTF128    $0x01, (R12), Y2, Y2
+	VBROADCASTF128 (R11)(BX*1), Y3
+	VINSERTF128    $0x01, (R12)(BX*1), Y3, Y3
+	VBROADCASTF128 (R11)(BX*2), Y4
+	VINSERTF128    $0x01, (R12)(BX*2), Y4, Y4
+	VBROADCASTF128 (R11)(R9*1), Y5
+	VINSERTF128    $0x01, (R12)(R9*1), Y5, Y5
+	VUNPCKLPS      Y3, Y2, Y6
+	VUNPCKHPS      Y3, Y2, Y7
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y5
+	VUNPCKLPD      Y3, Y6, Y2
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y5, Y7, Y4
+	VUNPCKHPD      Y5, Y7, Y5
+	VBROADCASTSS   (SI), Y6
 	VMULPS         Y6, Y2, Y2
 	VADDPS         Y2, Y1, Y1
-	VBROADCASTSS   4(DX), Y2
+	VBROADCASTSS   4(SI), Y2
 	VMULPS         Y2, Y3, Y2
 	VADDPS         Y2, Y1, Y1
-	VBROADCASTSS   8(DX), Y2
+	VBROADCASTSS   8(SI), Y2
 	VMULPS         Y2, Y4, Y2
 	VADDPS         Y2, Y1, Y1
-	VBROADCASTSS   12(DX), Y2
+	VBROADCASTSS   12(SI), Y2
 	VMULPS         Y2, Y5, Y2
 	VADDPS         Y2, Y1, Y1
-	ADDQ           $0x10, CX
 	ADDQ           $0x10, R8
-	ADDQ           $0x10, R9
 	ADDQ           $0x10, R10
-	ADDQ           $0x10, DX
-	SUBQ           $0x04, BX
+	ADDQ           $0x10, R11
+	ADDQ           $0x10, R12
+	ADDQ           $0x10, SI
+	SUBQ           $0x04, DI
 	JGE            columns
 
 few:
-	ADDQ $0x04, BX
+	ADDQ $0x04, DI
 	JZ   end
 
 	// One to three columns; the others are zeros, which change no sum: none is ever -0.
-	LEAQ         tailMasks<>+64(SB), R11
-	NEGQ         BX
-	VMOVUPS      (R11)(BX*4), Y2
-	VMASKMOVPS   (DX), X2, X3
-	VMASKMOVPS   (CX), Y2, Y4
-	VMASKMOVPS   (R8), X2, X5
+	LEAQ         tailMasks<>+64(SB), R13
+	NEGQ         DI
+	VMOVUPS      (R13)(DI*4), Y2
+	VMASKMOVPS   (SI), X2, X3
+	VMASKMOVPS   (R8), Y2, Y4
+	VMASKMOVPS   (R10), X2, X5
 	VINSERTF128  $0x01, X5, Y4, Y4
-	VMASKMOVPS   (CX)(SI*1), Y2, Y5
-	VMASKMOVPS   (R8)(SI*1), X2, X6
+	VMASKMOVPS   (R8)(BX*1), Y2, Y5
+	VMASKMOVPS   (R10)(BX*1), X2, X6
 	VINSERTF128  $0x01, X6, Y5, Y5
-	VMASKMOVPS   (CX)(SI*2), Y2, Y6
-	VMASKMOVPS   (R8)(SI*2), X2, X7
+	VMASKMOVPS   (R8)(BX*2), Y2, Y6
+	VMASKMOVPS   (R10)(BX*2), X2, X7
 	VINSERTF128  $0x01, X7, Y6, Y6
-	VMASKMOVPS   (CX)(DI*1), Y2, Y7
-	VMASKMOVPS   (R8)(DI*1), X2, X8
+	VMASKMOVPS   (R8)(R9*1), Y2, Y7
+	VMASKMOVPS   (R10)(R9*1), X2, X8
 	VINSERTF128  $0x01, X8, Y7, Y7
 	VUNPCKLPS    Y5, Y4, Y8
 	VUNPCKHPS    Y5, Y4, Y9
@@ -1479,17 +1483,17 @@ few:
 	VBROADCASTSS X4, Y4
 	VMULPS       Y4, Y6, Y4
 	VADDPS       Y4, Y0, Y0
-	VMASKMOVPS   (R9), Y2, Y4
-	VMASKMOVPS   (R10), X2, X5
+	VMASKMOVPS   (R11), Y2, Y4
+	VMASKMOVPS   (R12), X2, X5
 	VINSERTF128  $0x01, X5, Y4, Y4
-	VMASKMOVPS   (R9)(SI*1), Y2, Y5
-	VMASKMOVPS   (R10)(SI*1), X2, X6
+	VMASKMOVPS   (R11)(BX*1), Y2, Y5
+	VMASKMOVPS   (R12)(BX*1), X2, X6
 	VINSERTF128  $0x01, X6, Y5, Y5
-	VMASKMOVPS   (R9)(SI*2), Y2, Y6
-	VMASKMOVPS   (R10)(SI*2), X2, X7
+	VMASKMOVPS   (R11)(BX*2), Y2, Y6
+	VMASKMOVPS   (R12)(BX*2), X2, X7
 	VINSERTF128  $0x01, X7, Y6, Y6
-	VMASKMOVPS   (R9)(DI*1), Y2, Y7
-	VMASKMOVPS   (R10)(DI*1), X2, X2
+	VMASKMOVPS   (R11)(R9*1), Y2, Y7
+	VMASKMOVPS   (R12)(R9*1), X2, X2
 	VINSERTF128  $0x01, X2, Y7, Y7
 	VUNPCKLPS    Y5, Y4, Y2
 	VUNPCKHPS    Y5, Y4, Y8
@@ -1513,8 +1517,17 @@ few:
 	VADDPS       Y2, Y1, Y1
 
 end:
+	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
+	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
+	ADDQ    $0x40, AX
+	LEAQ    (CX)(BX*4), CX
+	LEAQ    (CX)(BX*4), CX
+	LEAQ    (CX)(BX*4), CX
+	LEAQ    (CX)(BX*4), CX
+	SUBQ    $0x10, DX
+	JNZ     sixteen
 	VZEROUPPER
 	RET
 
@@ -5822,13 +5835,13 @@ end:
 	VZEROUPPER
 	RET
 
-// func outerAVX512(dst *float32, x *float32, y *float32, m int, n int)
+// func outerAVX512(dst *float32, x *float32, y *float32, k int, n int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·outerAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ y+16(FP), DX
-	MOVQ m+24(FP), BX
+	MOVQ k+24(FP), BX
 	MOVQ n+32(FP), SI
 
 row:
@@ -5866,14 +5879,14 @@ loopEnd:
 	VZEROUPPER
 	RET
 
-// func addWeightedRowsAVX512(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+// func addWeightedRowsAVX512(dst *float32, w *float32, m *float32, k int, n int)
 // Requires: AVX, AVX512F, BMI2
-TEXT ·addWeightedRowsAVX512(SB), NOSPLIT, $0-48
+TEXT ·addWeightedRowsAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ w+8(FP), CX
 	MOVQ m+16(FP), DX
 	MOVQ n+32(FP), BX
-	MOVQ stride+40(FP), SI
+	MOVQ BX, SI
 	SHLQ $0x02, SI
 	SUBQ $0x20, BX
 	JL   few
@@ -5883,7 +5896,7 @@ many:
 	VMOVUPS 64(AX), Z1
 	MOVQ    DX, DI
 	MOVQ    CX, R8
-	MOVQ    rows+24(FP), R9
+	MOVQ    k+24(FP), R9
 
 manyRows:
 	VBROADCASTSS (R8), Z2
@@ -5914,7 +5927,7 @@ one:
 	VMOVUPS (AX), Z0
 	MOVQ    DX, DI
 	MOVQ    CX, R8
-	MOVQ    rows+24(FP), R9
+	MOVQ    k+24(FP), R9
 
 oneRows:
 	VBROADCASTSS (R8), Z1
@@ -5939,7 +5952,7 @@ oneTail:
 	KMOVW     DI, K1
 	VMOVUPS.Z (AX), K1, Z0
 	MOVQ      CX, CX
-	MOVQ      rows+24(FP), BX
+	MOVQ      k+24(FP), BX
 
 restRows:
 	VBROADCASTSS (CX), Z1
@@ -5957,40 +5970,44 @@ end:
 	VZEROUPPER
 	RET
 
-// func dots16AVX512(s *float32, m *float32, x *float32, n int, stride int)
+// func addDotsAVX512(dst *float32, m *float32, x *float32, k int, n int)
 // Requires: AVX, AVX512F, AVX512VL, BMI2
-TEXT ·dots16AVX512(SB), NOSPLIT, $0-40
-	MOVQ   s+0(FP), AX
-	MOVQ   m+8(FP), CX
-	MOVQ   x+16(FP), DX
-	MOVQ   n+24(FP), BX
-	MOVQ   stride+32(FP), SI
-	SHLQ   $0x02, SI
-	LEAQ   (SI)(SI*2), DI
-	LEAQ   (CX)(SI*4), R8
-	LEAQ   (R8)(SI*4), R9
-	LEAQ   (R9)(SI*4), R10
+TEXT ·addDotsAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ m+8(FP), CX
+	MOVQ k+24(FP), DX
+	MOVQ n+32(FP), BX
+	SHLQ $0x02, BX
+
+sixteen:
+	MOVQ   x+16(FP), SI
+	MOVQ   n+32(FP), DI
+	MOVQ   CX, R8
+	LEAQ   (BX)(BX*2), R9
+	LEAQ   (R8)(BX*4), R10
+	LEAQ   (R10)(BX*4), R11
+	LEAQ   (R11)(BX*4), R12
 	VXORPS X0, X0, X0
-	SUBQ   $0x04, BX
+	SUBQ   $0x04, DI
 	JL     few
 
 columns:
-	VBROADCASTF32X4 (CX), Z1
-	VINSERTF32X4    $0x01, (R8), Z1, Z1
-	VINSERTF32X4    $0x02, (R9), Z1, Z1
-	VINSERTF32X4    $0x03, (R10), Z1, Z1
-	VBROADCASTF32X4 (CX)(SI*1), Z2
-	VINSERTF32X4    $0x01, (R8)(SI*1), Z2, Z2
-	VINSERTF32X4    $0x02, (R9)(SI*1), Z2, Z2
-	VINSERTF32X4    $0x03, (R10)(SI*1), Z2, Z2
-	VBROADCASTF32X4 (CX)(SI*2), Z3
-	VINSERTF32X4    $0x01, (R8)(SI*2), Z3, Z3
-	VINSERTF32X4    $0x02, (R9)(SI*2), Z3, Z3
-	VINSERTF32X4    $0x03, (R10)(SI*2), Z3, Z3
-	VBROADCASTF32X4 (CX)(DI*1), Z4
-	VINSERTF32X4    $0x01, (R8)(DI*1), Z4, Z4
-	VINSERTF32X4    $0x02, (R9)(DI*1), Z4, Z4
-	VINSERTF32X4    $0x03, (R10)(DI*1), Z4, Z4
+	VBROADCASTF32X4 (R8), Z1
+	VINSERTF32X4    $0x01, (R10), Z1, Z1
+	VINSERTF32X4    $0x02, (R11), Z1, Z1
+	VINSERTF32X4    $0x03, (R12), Z1, Z1
+	VBROADCASTF32X4 (R8)(BX*1), Z2
+	VINSERTF32X4    $0x01, (R10)(BX*1), Z2, Z2
+	VINSERTF32X4    $0x02, (R11)(BX*1), Z2, Z2
+	VINSERTF32X4    $0x03, (R12)(BX*1), Z2, Z2
+	VBROADCASTF32X4 (R8)(BX*2), Z3
+	VINSERTF32X4    $0x01, (R10)(BX*2), Z3, Z3
+	VINSERTF32X4    $0x02, (R11)(BX*2), Z3, Z3
+	VINSERTF32X4    $0x03, (R12)(BX*2), Z3, Z3
+	VBROADCASTF32X4 (R8)(R9*1), Z4
+	VINSERTF32X4    $0x01, (R10)(R9*1), Z4, Z4
+	VINSERTF32X4    $0x02, (R11)(R9*1), Z4, Z4
+	VINSERTF32X4    $0x03, (R12)(R9*1), Z4, Z4
 	VUNPCKLPS       Z2, Z1, Z5
 	VUNPCKHPS       Z2, Z1, Z6
 	VUNPCKLPS       Z4, Z3, Z2
@@ -5999,62 +6016,62 @@ columns:
 	VUNPCKHPD       Z2, Z5, Z2
 	VUNPCKLPD       Z4, Z6, Z3
 	VUNPCKHPD       Z4, Z6, Z4
-	VBROADCASTSS    (DX), Z5
+	VBROADCASTSS    (SI), Z5
 	VMULPS          Z5, Z1, Z1
 	VADDPS          Z1, Z0, Z0
-	VBROADCASTSS    4(DX), Z1
+	VBROADCASTSS    4(SI), Z1
 	VMULPS          Z1, Z2, Z1
 	VADDPS          Z1, Z0, Z0
-	VBROADCASTSS    8(DX), Z1
+	VBROADCASTSS    8(SI), Z1
 	VMULPS          Z1, Z3, Z1
 	VADDPS          Z1, Z0, Z0
-	VBROADCASTSS    12(DX), Z1
+	VBROADCASTSS    12(SI), Z1
 	VMULPS          Z1, Z4, Z1
 	VADDPS          Z1, Z0, Z0
-	ADDQ            $0x10, CX
 	ADDQ            $0x10, R8
-	ADDQ            $0x10, R9
 	ADDQ            $0x10, R10
-	ADDQ            $0x10, DX
-	SUBQ            $0x04, BX
+	ADDQ            $0x10, R11
+	ADDQ            $0x10, R12
+	ADDQ            $0x10, SI
+	SUBQ            $0x04, DI
 	JGE             columns
 
 few:
-	ADDQ $0x04, BX
+	ADDQ $0x04, DI
 	JZ   end
 
 	// One to three columns; the others are zeros, which change no sum: none is ever -0.
-	MOVL         $0xffffffff, R11
-	BZHIL        BX, R11, R11
-	KMOVW        R11, K1
-	VMOVUPS.Z    (DX), K1, X1
-	VMOVUPS.Z    (CX), K1, Z2
-	VMOVUPS.Z    (R8), K1, X3
-	VINSERTF32X4 $0x01, X3, Z2, Z2
-	VMOVUPS.Z    (R9), K1, X3
-	VINSERTF32X4 $0x02, X3, Z2, Z2
+	MOVL         $0xffffffff, R13
+	BZHIL        DI, R13, R13
+	KMOVW        R13, K1
+	VMOVUPS.Z    (SI), K1, X1
+	VMOVUPS.Z    (R8), K1, Z2
 	VMOVUPS.Z    (R10), K1, X3
+	VINSERTF32X4 $0x01, X3, Z2, Z2
+	VMOVUPS.Z    (R11), K1, X3
+	VINSERTF32X4 $0x02, X3, Z2, Z2
+	VMOVUPS.Z    (R12), K1, X3
 	VINSERTF32X4 $0x03, X3, Z2, Z2
-	VMOVUPS.Z    (CX)(SI*1), K1, Z3
-	VMOVUPS.Z    (R8)(SI*1), K1, X4
+	VMOVUPS.Z    (R8)(BX*1), K1, Z3
+	VMOVUPS.Z    (R10)(BX*1), K1, X4
 	VINSERTF32X4 $0x01, X4, Z3, Z3
-	VMOVUPS.Z    (R9)(SI*1), K1, X4
+	VMOVUPS.Z    (R11)(BX*1), K1, X4
 	VINSERTF32X4 $0x02, X4, Z3, Z3
-	VMOVUPS.Z    (R10)(SI*1), K1, X4
+	VMOVUPS.Z    (R12)(BX*1), K1, X4
 	VINSERTF32X4 $0x03, X4, Z3, Z3
-	VMOVUPS.Z    (CX)(SI*2), K1, Z4
-	VMOVUPS.Z    (R8)(SI*2), K1, X5
+	VMOVUPS.Z    (R8)(BX*2), K1, Z4
+	VMOVUPS.Z    (R10)(BX*2), K1, X5
 	VINSERTF32X4 $0x01, X5, Z4, Z4
-	VMOVUPS.Z    (R9)(SI*2), K1, X5
+	VMOVUPS.Z    (R11)(BX*2), K1, X5
 	VINSERTF32X4 $0x02, X5, Z4, Z4
-	VMOVUPS.Z    (R10)(SI*2), K1, X5
+	VMOVUPS.Z    (R12)(BX*2), K1, X5
 	VINSERTF32X4 $0x03, X5, Z4, Z4
-	VMOVUPS.Z    (CX)(DI*1), K1, Z5
-	VMOVUPS.Z    (R8)(DI*1), K1, X6
+	VMOVUPS.Z    (R8)(R9*1), K1, Z5
+	VMOVUPS.Z    (R10)(R9*1), K1, X6
 	VINSERTF32X4 $0x01, X6, Z5, Z5
-	VMOVUPS.Z    (R9)(DI*1), K1, X6
+	VMOVUPS.Z    (R11)(R9*1), K1, X6
 	VINSERTF32X4 $0x02, X6, Z5, Z5
-	VMOVUPS.Z    (R10)(DI*1), K1, X6
+	VMOVUPS.Z    (R12)(R9*1), K1, X6
 	VINSERTF32X4 $0x03, X6, Z5, Z5
 	VUNPCKLPS    Z3, Z2, Z6
 	VUNPCKHPS    Z3, Z2, Z7
@@ -6078,7 +6095,15 @@ few:
 	VADDPS       Z1, Z0, Z0
 
 end:
+	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	LEAQ    (CX)(BX*4), CX
+	LEAQ    (CX)(BX*4), CX
+	LEAQ    (CX)(BX*4), CX
+	LEAQ    (CX)(BX*4), CX
+	SUBQ    $0x10, DX
+	JNZ     sixteen
 	VZEROUPPER
 	RET
 

@@ -71,13 +71,13 @@ func sumRowsAVX2(dst *float32, src *float32, rows int, n int, stride int)
 func addSumColumnsAVX2(dst *float32, src *float32, rows int, n int, stride int)
 
 //go:noescape
-func outerAVX2(dst *float32, x *float32, y *float32, m int, n int)
+func outerAVX2(dst *float32, x *float32, y *float32, k int, n int)
 
 //go:noescape
-func addWeightedRowsAVX2(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+func addWeightedRowsAVX2(dst *float32, w *float32, m *float32, k int, n int)
 
 //go:noescape
-func dots16AVX2(s *float32, m *float32, x *float32, n int, stride int)
+func addDotsAVX2(dst *float32, m *float32, x *float32, k int, n int)
 
 //go:noescape
 func softmaxAVX2(dst *float32, src *float32, rows int, n int, dstStride int, srcStride int)
@@ -203,13 +203,13 @@ func sumRowsAVX512(dst *float32, src *float32, rows int, n int, stride int)
 func addSumColumnsAVX512(dst *float32, src *float32, rows int, n int, stride int)
 
 //go:noescape
-func outerAVX512(dst *float32, x *float32, y *float32, m int, n int)
+func outerAVX512(dst *float32, x *float32, y *float32, k int, n int)
 
 //go:noescape
-func addWeightedRowsAVX512(dst *float32, w *float32, m *float32, rows int, n int, stride int)
+func addWeightedRowsAVX512(dst *float32, w *float32, m *float32, k int, n int)
 
 //go:noescape
-func dots16AVX512(s *float32, m *float32, x *float32, n int, stride int)
+func addDotsAVX512(dst *float32, m *float32, x *float32, k int, n int)
 
 //go:noescape
 func softmaxAVX512(dst *float32, src *float32, rows int, n int, dstStride int, srcStride int)

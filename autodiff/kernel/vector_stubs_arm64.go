@@ -71,13 +71,13 @@ func sumRowsNEON(dst, src *float32, rows, n, stride int)
 func addSumColumnsNEON(dst, src *float32, rows, n, stride int)
 
 //go:noescape
-func outerNEON(dst, x, y *float32, m, n int)
+func outerNEON(dst, x, y *float32, k, n int)
 
 //go:noescape
-func addWeightedRowsNEON(dst, w, m *float32, rows, n, stride int)
+func addWeightedRowsNEON(dst, w, m *float32, k, n int)
 
 //go:noescape
-func dots16NEON(s, m, x *float32, n, stride int)
+func addDotsNEON(dst, m, x *float32, k, n int)
 
 //go:noescape
 func softmaxNEON(dst, src *float32, rows, n, dstStride, srcStride int)

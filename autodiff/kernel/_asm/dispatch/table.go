@@ -40,14 +40,6 @@ var kernels = []kernel{
 		call: "&dst.Data[0], &row[0], dst.Rows, dst.Cols, dst.Stride",
 	},
 	{
-		name: "outer", params: "dst, x, y []float32", writes: "dst", reads: "x y",
-		call: "&dst[0], &x[0], &y[0], len(x), len(y)",
-	},
-	{
-		name: "addWeightedRows", params: "dst, w []float32, m Matrix", writes: "dst", reads: "w m",
-		call: "&dst[0], &w[0], &m.Data[0], m.Rows, m.Cols, m.Stride",
-	},
-	{
 		name: "lstmForward", params: "z, c, cNext, h, tanhC []float32", writes: "z cNext h tanhC", reads: "c",
 		call: "&z[0], &c[0], &cNext[0], &h[0], &tanhC[0], len(h)",
 	},
@@ -86,7 +78,9 @@ var parts = []kernel{
 	softmax("softmax"), shortSoftmax("softmax4"), shortSoftmax("softmax8"), shortSoftmax("softmax16"),
 	softmax("logSoftmax"), shortSoftmax("logSoftmax4"), shortSoftmax("logSoftmax8"), shortSoftmax("logSoftmax16"),
 	random("uniforms"), random("normals"), random("gumbels"), random("logistics"),
-	{name: "dots16", params: "s, m, x *float32, n, stride int", call: "s, m, x, n, stride"},
+	{name: "outer", params: "dst, x, y *float32, k, n int", call: "dst, x, y, k, n"},
+	{name: "addWeightedRows", params: "dst, w, m *float32, k, n int", call: "dst, w, m, k, n"},
+	{name: "addDots", params: "dst, m, x *float32, k, n int", call: "dst, m, x, k, n"},
 	{name: "putInt16", params: "dst *byte, src *float32, n int", call: "dst, src, n"},
 	{name: "getInt16", params: "dst *float32, src *byte, n int", call: "dst, src, n"},
 }

@@ -1,16 +1,17 @@
 package main
 
-// outers emits the outer product and the two sums of its VJP. Their references are in portable_outer.go.
+// outers emits the outer product and the two sums of its VJP, all for one row. The references are in
+// portable_outer.go.
 func (out *file) outers() {
 	out.outer()
 	out.addWeightedRows()
-	out.dots16()
+	out.addDots()
 }
 
-// outer emits dst[i, j] = x[i] * y[j]: a loop over the m values of x around that over the n of y.
+// outer emits dst[i*n+j] = x[i] * y[j]: a loop over the k values of x around that over the n of y.
 func (out *file) outer() {
-	e := out.begin("outer", "dst, x, y *float32, m, n int")
-	dst, x, y, m, n := e.load("dst"), e.load("x"), e.load("y"), e.load("m"), e.load("n")
+	e := out.begin("outer", "dst, x, y *float32, k, n int")
+	dst, x, y, k, n := e.load("dst"), e.load("x"), e.load("y"), e.load("k"), e.load("n")
 	row := e.loadStride("n")
 	e.label("row")
 	a := e.broadcastFrom(x, 0)
@@ -20,7 +21,7 @@ func (out *file) outer() {
 	})
 	e.add(dst, row)
 	e.addBytes(x, 4)
-	e.subtract(m, 1)
+	e.subtract(k, 1)
 	e.branch("BNE", "row")
 	e.end()
 }
@@ -32,17 +33,17 @@ func (e *emitter) broadcastFrom(p *register, bytes int) *register {
 	return e.new(broadcast, v)
 }
 
-// addWeightedRows emits dst[j] += w[i] * m[i, j], i ascending, as addSumColumns goes: the chains of 32 columns stay
+// addWeightedRows emits dst[j] += w[i] * m[i*n+j], i ascending, as addSumColumns goes: the chains of 32 columns stay
 // in registers while the loop goes down the rows.
 func (out *file) addWeightedRows() {
-	e := out.begin("addWeightedRows", "dst, w, m *float32, rows, n, stride int")
-	dst, w, m, rows, n := e.load("dst"), e.load("w"), e.load("m"), e.load("rows"), e.load("n")
-	stride := e.loadStride("stride")
+	e := out.begin("addWeightedRows", "dst, w, m *float32, k, n int")
+	dst, w, m, k, n := e.load("dst"), e.load("w"), e.load("m"), e.load("k"), e.load("n")
+	stride := e.loadStride("n")
 	const block = 32
 	e.subtract(n, block)
 	e.branch("BLT", "few")
 	e.label("many")
-	e.weightedChains("manyRows", &span{emitter: e}, block/4, dst, w, m, rows, stride)
+	e.weightedChains("manyRows", &span{emitter: e}, block/4, dst, w, m, k, stride)
 	e.addBytes(dst, 4*block)
 	e.addBytes(m, 4*block)
 	e.subtract(n, block)
@@ -55,14 +56,14 @@ func (out *file) addWeightedRows() {
 		if s.partial {
 			label = "restRows"
 		}
-		e.weightedChains(label, s, 1, dst, w, m, rows, stride)
+		e.weightedChains(label, s, 1, dst, w, m, k, stride)
 	})
 	e.label("end")
 	e.end()
 }
 
 // weightedChains emits the loop over the rows for some vectors of columns.
-func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, rows, stride *register) {
+func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, k, stride *register) {
 	part := func(i int) *span {
 		t := *s
 		t.displacement = 16 * i
@@ -72,7 +73,7 @@ func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, 
 	for i := range vectors {
 		sum = append(sum, part(i).load(dst))
 	}
-	from, weight, left := e.copyGP(m), e.copyGP(w), e.copyGP(rows)
+	from, weight, left := e.copyGP(m), e.copyGP(w), e.copyGP(k)
 	e.label(label)
 	a := e.broadcastFrom(weight, 0)
 	for i, v := range sum {
@@ -87,28 +88,34 @@ func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, 
 	}
 }
 
-// dots16 emits s[i] = Σ m[i, j] * x[j] for 16 rows and n > 0 columns; j ascending. Four columns of four rows at a
-// time become vectors whose lanes are the rows.
-func (out *file) dots16() {
-	e := out.begin("dots16", "s, m, x *float32, n, stride int")
-	to, m, x, n, stride := e.load("s"), e.load("m"), e.load("x"), e.load("n"), e.loadStride("stride")
+// addDots emits dst[i] += Σ m[i*n+j] * x[j], j ascending, for k values of dst, a multiple of 16. Four columns of four
+// rows at a time become vectors whose lanes are the rows.
+func (out *file) addDots() {
+	e := out.begin("addDots", "dst, m, x *float32, k, n int")
+	dst, m, k, stride := e.load("dst"), e.load("m"), e.load("k"), e.loadStride("n")
+	e.label("sixteen")
+	x, n, column := e.load("x"), e.load("n"), e.copyGP(m)
 	sum := e.zeros()
 	// The lanes that do not exist are zeros, which change no sum: none is ever -0.
-	e.each("columns", 1, n, pointers(m, x), true, func(s *span) {
-		from, xs := e.copyGP(m), s.existing(s.load(x))
+	e.each("columns", 1, n, pointers(column, x), true, func(s *span) {
+		from, xs := e.copyGP(column), s.existing(s.load(x))
 		for _, v := range sum {
 			var rows [4]*register
 			for i := range rows {
 				rows[i] = s.existing(s.load(from))
 				e.add(from, stride)
 			}
-			for j, column := range e.transpose(rows) {
-				e.into(v, fadd, v, e.Mul(column, e.new(broadcastLane(j), xs)))
+			for j, c := range e.transpose(rows) {
+				e.into(v, fadd, v, e.Mul(c, e.new(broadcastLane(j), xs)))
 			}
 		}
 	})
 	for i, v := range sum {
-		e.storeVector(v, to.at(16*i))
+		e.storeVector(e.Add(e.loadVector(dst.at(16*i)), v), dst.at(16*i))
 	}
+	e.addBytes(dst, 64)
+	e.op("ADD %s<<4, %s, %s", stride.gp(), m.gp(), m.gp())
+	e.subtract(k, 16)
+	e.branch("BNE", "sixteen")
 	e.end()
 }

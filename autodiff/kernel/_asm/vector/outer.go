@@ -6,17 +6,18 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// outers emits the outer product and the two sums of its VJP. Their references are in portable_outer.go.
+// outers emits the outer product and the two sums of its VJP, all for one row. The references are in
+// portable_outer.go.
 func outers(bytes int) {
 	outer(bytes)
 	addWeightedRows(bytes)
-	dots16(bytes)
+	addDots(bytes)
 }
 
-// outer emits dst[i, j] = x[i] * y[j]: a loop over the m values of x around that over the n of y.
+// outer emits dst[i*n+j] = x[i] * y[j]: a loop over the k values of x around that over the n of y.
 func outer(bytes int) {
-	e := begin(bytes, "outer", "func(dst, x, y *float32, m, n int)")
-	dst, x, y, m, n := arg("dst"), arg("x"), arg("y"), arg("m"), arg("n")
+	e := begin(bytes, "outer", "func(dst, x, y *float32, k, n int)")
+	dst, x, y, k, n := arg("dst"), arg("x"), arg("y"), arg("k"), arg("n")
 	Label("row")
 	a := e.new()
 	VBROADCASTSS(at(x), a)
@@ -26,16 +27,17 @@ func outer(bytes int) {
 	})
 	LEAQ(at(dst).Idx(n, 4), dst)
 	ADDQ(U8(4), x)
-	DECQ(m)
+	DECQ(k)
 	JNZ(LabelRef("row"))
 	e.end()
 }
 
-// addWeightedRows emits dst[j] += w[i] * m[i, j], i ascending, as addSumColumns goes: the chains of 32 columns stay
+// addWeightedRows emits dst[j] += w[i] * m[i*n+j], i ascending, as addSumColumns goes: the chains of 32 columns stay
 // in registers while the loop goes down the rows.
 func addWeightedRows(bytes int) {
-	e := begin(bytes, "addWeightedRows", "func(dst, w, m *float32, rows, n, stride int)")
-	dst, w, m, n, stride := arg("dst"), arg("w"), arg("m"), arg("n"), arg("stride")
+	e := begin(bytes, "addWeightedRows", "func(dst, w, m *float32, k, n int)")
+	dst, w, m, n := arg("dst"), arg("w"), arg("m"), arg("n")
+	stride := e.copyOf(n)
 	SHLQ(U8(2), stride)
 	SUBQ(U8(32), n)
 	JL(LabelRef("few"))
@@ -65,7 +67,7 @@ func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, 
 	for i := range vectors {
 		sum = append(sum, s.load(at(dst).Offset(i*e.bytes)))
 	}
-	from, weight, rows, a := e.copyOf(m), e.copyOf(w), arg("rows"), e.new()
+	from, weight, k, a := e.copyOf(m), e.copyOf(w), arg("k"), e.new()
 	Label(label)
 	VBROADCASTSS(at(weight), a)
 	for i, v := range sum {
@@ -73,19 +75,22 @@ func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, 
 	}
 	ADDQ(U8(4), weight)
 	ADDQ(stride, from)
-	DECQ(rows)
+	DECQ(k)
 	JNZ(LabelRef(label))
 	for i, v := range sum {
 		s.store(v, at(dst).Offset(i*e.bytes))
 	}
 }
 
-// dots16 emits s[i] = Σ m[i, j] * x[j] for 16 rows and n > 0 columns; j ascending. Four columns of all rows at a time
-// become vectors whose lanes are the rows.
-func dots16(bytes int) {
-	e := begin(bytes, "dots16", "func(s, m, x *float32, n, stride int)")
-	to, m, x, n, stride := arg("s"), arg("m"), arg("x"), arg("n"), arg("stride")
+// addDots emits dst[i] += Σ m[i*n+j] * x[j], j ascending, for k values of dst, a multiple of 16. Four columns of 16
+// rows at a time become vectors whose lanes are the rows.
+func addDots(bytes int) {
+	e := begin(bytes, "addDots", "func(dst, m, x *float32, k, n int)")
+	dst, m, k := arg("dst"), arg("m"), arg("k")
+	stride := arg("n")
 	SHLQ(U8(2), stride)
+	Label("sixteen")
+	x, n := arg("x"), arg("n")
 	rows := e.fours(m, stride)
 	sum := e.zeros()
 	SUBQ(U8(4), n)
@@ -110,8 +115,16 @@ func dots16(bytes int) {
 	})
 	Label("end")
 	for i, v := range sum {
-		VMOVUPS(v, at(to).Offset(i*bytes))
+		to := at(dst).Offset(i * bytes)
+		VADDPS(to, v, v)
+		VMOVUPS(v, to)
 	}
+	ADDQ(U8(64), dst)
+	for range 4 { // 16 rows of 4 bytes a value, in steps that fit an instruction
+		LEAQ(at(m).Idx(stride, 4), m)
+	}
+	SUBQ(U8(16), k)
+	JNZ(LabelRef("sixteen"))
 	e.end()
 }
 
@@ -122,7 +135,7 @@ type fours struct {
 }
 
 func (e *emitter) fours(m, stride GPVirtual) fours {
-	f := fours{at: [4]GPVirtual{m}, stride: stride, three: GP64()}
+	f := fours{at: [4]GPVirtual{e.copyOf(m)}, stride: stride, three: GP64()}
 	LEAQ(at(stride).Idx(stride, 2), f.three)
 	for i := 1; i < len(f.at); i++ {
 		f.at[i] = GP64()
