@@ -42,16 +42,20 @@ func (r *gaussianNLLRecord) backward(t *Tape) {
 	kernel.Div(e, e, sd)
 
 	kernel.Div(d, e, sd)
-	kernel.Scale(d, g)
-	dropMissing(d, r.seen, 0)
+	scaleSeen(d, g, r.seen)
 	kernel.Sub(r.mean.Grad, r.mean.Grad, d)
 
 	kernel.Mul(d, e, e)
 	kernel.Sub(d, ones, d)
 	kernel.Div(d, d, sd)
-	kernel.Scale(d, g)
-	dropMissing(d, r.seen, 0)
+	scaleSeen(d, g, r.seen)
 	kernel.Add(r.sd.Grad, d)
+}
+
+// scaleSeen multiplies gradients by g; those of values that were not seen become 0.
+func scaleSeen(d []float32, g float32, seen Tensor) {
+	kernel.Scale(d, g)
+	dropMissing(d, seen, 0)
 }
 
 // BernoulliNLL returns the scalar −Σ log Bernoulli(x; σ(logits)) = Σ softplus(l) − x·l over the values seen, in
