@@ -1129,8 +1129,6 @@ TEXT ·addSumColumnsAVX2(SB), NOSPLIT, $0-40
 	MOVQ n+24(FP), DX
 	MOVQ stride+32(FP), BX
 	SHLQ $0x02, BX
-
-	// Four vectors of columns at a time.
 	SUBQ $0x20, DX
 	JL   few
 
@@ -1166,8 +1164,6 @@ manyRows:
 few:
 	ADDQ $0x20, DX
 	JZ   end
-
-	// One vector at a time.
 	SUBQ $0x08, DX
 	JL   oneTail
 
@@ -1297,8 +1293,8 @@ manyRows:
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, 64(AX)
 	VMOVUPS      Y3, 96(AX)
-	SUBQ         $-128, AX
-	SUBQ         $-128, DX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, DX
 	SUBQ         $0x20, BX
 	JGE          many
 
@@ -5754,8 +5750,6 @@ TEXT ·addSumColumnsAVX512(SB), NOSPLIT, $0-40
 	MOVQ n+24(FP), DX
 	MOVQ stride+32(FP), BX
 	SHLQ $0x02, BX
-
-	// Four vectors of columns at a time.
 	SUBQ $0x40, DX
 	JL   few
 
@@ -5791,8 +5785,6 @@ manyRows:
 few:
 	ADDQ $0x40, DX
 	JZ   end
-
-	// One vector at a time.
 	SUBQ $0x10, DX
 	JL   oneTail
 
@@ -5912,8 +5904,8 @@ manyRows:
 	JNZ          manyRows
 	VMOVUPS      Z0, (AX)
 	VMOVUPS      Z1, 64(AX)
-	SUBQ         $-128, AX
-	SUBQ         $-128, DX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, DX
 	SUBQ         $0x20, BX
 	JGE          many
 

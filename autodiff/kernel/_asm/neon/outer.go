@@ -39,26 +39,9 @@ func (out *file) addWeightedRows() {
 	e := out.begin("addWeightedRows", "dst, w, m *float32, k, n int")
 	dst, w, m, k, n := e.load("dst"), e.load("w"), e.load("m"), e.load("k"), e.load("n")
 	stride := e.loadStride("n")
-	const block = 32
-	e.subtract(n, block)
-	e.branch("BLT", "few")
-	e.label("many")
-	e.weightedChains("manyRows", &span{emitter: e}, block/4, dst, w, m, k, stride)
-	e.addBytes(dst, 4*block)
-	e.addBytes(m, 4*block)
-	e.subtract(n, block)
-	e.branch("BGE", "many")
-	e.label("few")
-	e.addBytes(n, block)
-	e.branch("CBZ %s,", "end", n.gp())
-	e.each("one", 1, n, pointers(dst, m), true, func(s *span) {
-		label := "oneRows"
-		if s.partial {
-			label = "restRows"
-		}
-		e.weightedChains(label, s, 1, dst, w, m, k, stride)
+	e.eachColumns(n, dst, m, func(label string, s *span, vectors int) {
+		e.weightedChains(label, s, vectors, dst, w, m, k, stride)
 	})
-	e.label("end")
 	e.end()
 }
 

@@ -95,11 +95,20 @@ func (e *emitter) foldFour(v *register, f instruction) *register {
 func (out *file) addSumColumns() {
 	e := out.begin("addSumColumns", "dst, src *float32, rows, n, stride int")
 	dst, src, rows, n, stride := e.load("dst"), e.load("src"), e.load("rows"), e.load("n"), e.loadStride("stride")
-	const block = 32 // columns at a time: eight chains
+	e.eachColumns(n, dst, src, func(label string, s *span, vectors int) {
+		e.columnChains(label, s, vectors, dst, src, rows, stride)
+	})
+	e.end()
+}
+
+// eachColumns emits a loop over the n columns of dst and src: chains for eight vectors of them at a time, then for
+// single ones, then for the rest of one. The pointers advance; n is used up.
+func (e *emitter) eachColumns(n, dst, src *register, chains func(label string, s *span, vectors int)) {
+	const block = 32
 	e.subtract(n, block)
 	e.branch("BLT", "few")
 	e.label("many")
-	e.columnChains("manyRows", &span{emitter: e}, block/4, dst, src, rows, stride)
+	chains("manyRows", &span{emitter: e}, block/4)
 	e.addBytes(dst, 4*block)
 	e.addBytes(src, 4*block)
 	e.subtract(n, block)
@@ -112,10 +121,9 @@ func (out *file) addSumColumns() {
 		if s.partial {
 			label = "restRows"
 		}
-		e.columnChains(label, s, 1, dst, src, rows, stride)
+		chains(label, s, 1)
 	})
 	e.label("end")
-	e.end()
 }
 
 // columnChains emits the loop over the rows for some vectors of columns.

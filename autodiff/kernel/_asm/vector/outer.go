@@ -39,25 +39,9 @@ func addWeightedRows(bytes int) {
 	dst, w, m, n := arg("dst"), arg("w"), arg("m"), arg("n")
 	stride := e.copyOf(n)
 	SHLQ(U8(2), stride)
-	SUBQ(U8(32), n)
-	JL(LabelRef("few"))
-	Label("many")
-	e.weightedChains("manyRows", &span{emitter: e, whole: true}, 2*e.perSixteen(), dst, w, m, stride)
-	SUBQ(I8(-128), dst)
-	SUBQ(I8(-128), m)
-	SUBQ(U8(32), n)
-	JGE(LabelRef("many"))
-	Label("few")
-	ADDQ(U8(32), n)
-	JZ(LabelRef("end"))
-	e.each("one", n, pointers(dst, m), func(s *span) {
-		label := "oneRows"
-		if !s.whole {
-			label = "restRows"
-		}
-		e.weightedChains(label, s, 1, dst, w, m, stride)
+	e.eachColumns(2*e.perSixteen(), n, dst, m, func(label string, s *span, vectors int) {
+		e.weightedChains(label, s, vectors, dst, w, m, stride)
 	})
-	Label("end")
 	e.end()
 }
 

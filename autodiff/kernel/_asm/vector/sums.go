@@ -151,12 +151,20 @@ func addSumColumns(bytes int) {
 	e := begin(bytes, "addSumColumns", "func(dst, src *float32, rows, n, stride int)")
 	dst, src, n, stride := arg("dst"), arg("src"), arg("n"), arg("stride")
 	SHLQ(U8(2), stride)
-	Comment("Four vectors of columns at a time.")
-	block := 4 * e.lanes()
+	e.eachColumns(4, n, dst, src, func(label string, s *span, vectors int) {
+		e.columnChains(label, s, vectors, dst, src, stride)
+	})
+	e.end()
+}
+
+// eachColumns emits a loop over the n columns of dst and src: chains for several vectors of them at a time, then for
+// single ones, then for the rest of one. The pointers advance; n is used up.
+func (e *emitter) eachColumns(several int, n, dst, src GPVirtual, chains func(label string, s *span, vectors int)) {
+	block := several * e.lanes()
 	SUBQ(U8(block), n)
 	JL(LabelRef("few"))
 	Label("many")
-	e.columnChains("manyRows", &span{emitter: e, whole: true}, 4, dst, src, stride)
+	chains("manyRows", &span{emitter: e, whole: true}, several)
 	ADDQ(U32(4*block), dst)
 	ADDQ(U32(4*block), src)
 	SUBQ(U8(block), n)
@@ -164,16 +172,14 @@ func addSumColumns(bytes int) {
 	Label("few")
 	ADDQ(U8(block), n)
 	JZ(LabelRef("end"))
-	Comment("One vector at a time.")
 	e.each("one", n, pointers(dst, src), func(s *span) {
 		label := "oneRows"
 		if !s.whole {
 			label = "restRows"
 		}
-		e.columnChains(label, s, 1, dst, src, stride)
+		chains(label, s, 1)
 	})
 	Label("end")
-	e.end()
 }
 
 // columnChains emits the loop over the rows for some vectors of columns.
