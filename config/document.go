@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
+)
 
 // An entry is one key with the text of its value, as a layer gives it.
 type entry struct {
@@ -43,7 +47,7 @@ func (d *flattener) mapping(path string, n Node) {
 // optim.rate: 1 and optim: {rate: 1} are the same, and both together are written twice. Numbers and booleans keep the
 // text that was written: how it is read depends on the type of the key.
 func (d *flattener) pair(path string, p Pair) {
-	full := join(path, p.Key)
+	full := setting.Join(path, p.Key)
 	switch first, twice := d.seen[full]; {
 	case p.odd != "":
 		d.add(p.At, path, "a key must be plain text, found "+p.odd, "")

@@ -10,6 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // maxDocument is the largest size of a configuration file, in bytes; the whole tree fits in 3 KiB.
@@ -193,7 +195,7 @@ func (d *document) check(path string, n Node) {
 	}
 	seen := map[string]Origin{}
 	for _, p := range n.Pairs {
-		full := join(path, p.Key)
+		full := setting.Join(path, p.Key)
 		switch first, twice := seen[p.Key]; {
 		case p.odd != "":
 			d.add(p.At, path, "a key must be plain text, found "+p.odd, "")
@@ -205,9 +207,6 @@ func (d *document) check(path string, n Node) {
 		}
 	}
 }
-
-// join is a dotted path.
-func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
 // describe names what a node is, as part of a message.
 func describe(node ast.Node) string {

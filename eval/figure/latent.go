@@ -37,7 +37,7 @@ func Latent(r eval.LatentReport) Figure {
 	return Figure{
 		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch,
 		height: vg.Length(len(rows))*3*vg.Inch + 0.5*vg.Inch,
-		draw:   page{gridLayout, rows, words}.draw,
+		draw:   page{gridLayout(), rows, words}.draw,
 		tables: []namedTable{{"points", r.PointTable()}, {"activation", r.CurveTable()}},
 	}
 }

@@ -25,12 +25,16 @@ type layout struct {
 	square     bool      // a unit is as long on both axes
 }
 
-// The layouts that figures share: of panels that stand for themselves, of places, and of channels over the same time.
-var (
-	gridLayout    = layout{right: 12, gapX: 26, gapY: 30, letters: true}
-	placeLayout   = layout{right: 12, gapX: 22, gapY: 26, square: true}
-	channelLayout = layout{right: 14, gapX: 16, gapY: 2}
-)
+// The layouts that figures share.
+
+// gridLayout is for panels that stand for themselves.
+func gridLayout() layout { return layout{right: 12, gapX: 26, gapY: 30, letters: true} }
+
+// placeLayout is for panels of places.
+func placeLayout() layout { return layout{right: 12, gapX: 22, gapY: 26, square: true} }
+
+// channelLayout is for panels over the same time.
+func channelLayout() layout { return layout{right: 14, gapX: 16, gapY: 2} }
 
 // A page has rows of panels, all of the same length, and below them a caption, if it is not empty.
 type page struct {

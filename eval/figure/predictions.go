@@ -60,7 +60,7 @@ func planePredictions(r eval.TrajectoryReport, walls []planar.Box) Figure {
 	rows := grids(panels, 2)
 	return Figure{
 		Name: "trajectories", width: 7.2 * vg.Inch, height: (0.3 + 3.55*vg.Length(len(rows))) * vg.Inch,
-		draw:   page{placeLayout, rows, words}.draw,
+		draw:   page{placeLayout(), rows, words}.draw,
 		tables: []namedTable{{"predictions", r.CurveTable()}},
 	}
 }
@@ -103,7 +103,7 @@ func timePredictions(r eval.TrajectoryReport) Figure {
 	return Figure{
 		Name: "trajectories", width: (1.0 + 3.1*vg.Length(len(shown))) * vg.Inch,
 		height: (0.85*vg.Length(channels) + 1) * vg.Inch,
-		draw:   page{channelLayout, rows, words}.draw,
+		draw:   page{channelLayout(), rows, words}.draw,
 		tables: []namedTable{{"predictions", r.CurveTable()}},
 	}
 }

@@ -113,6 +113,6 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 	words := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
 		"intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
 	row := []panel{{Plot: p, title: "error beside the baselines"}, {Plot: held, title: "what the model's intervals hold"}}
-	page{gridLayout, [][]panel{row}, words}.draw(draw.Crop(c, 0, 0, 0, -rowHeight))
+	page{gridLayout(), [][]panel{row}, words}.draw(draw.Crop(c, 0, 0, 0, -rowHeight))
 	drawRow(c, samples, c.Max.X-12, c.Max.Y-10)
 }

@@ -39,7 +39,7 @@ func sceneFigure(name string, d *files.Dataset, episodes []int, l sheet, s scene
 		panels = append(panels, panel{Plot: p, title: fmt.Sprintf("episode %d", i)})
 		f.tables = append(f.tables, namedTable{fmt.Sprintf("episode%d", i), table})
 	}
-	f.draw = page{placeLayout, grids(panels, columns), l.caption}.draw
+	f.draw = page{placeLayout(), grids(panels, columns), l.caption}.draw
 	return f
 }
 

@@ -40,7 +40,7 @@ func Trajectories(name string, d *files.Dataset, episodes []int) Figure {
 	return Figure{
 		Name: name, width: (1.0 + 3.1*vg.Length(len(episodes))) * vg.Inch,
 		height: (0.8*vg.Length(len(rows)) + 0.75) * vg.Inch,
-		draw:   page{channelLayout, rows, ""}.draw,
+		draw:   page{channelLayout(), rows, ""}.draw,
 		tables: trackTables(d, channels, episodes),
 	}
 }

@@ -46,7 +46,7 @@ func Velocity(r eval.VelocityReport) Figure {
 	return Figure{
 		Name: "velocity", width: vg.Length(columns)*3.2*vg.Inch + 0.4*vg.Inch,
 		height: vg.Length(len(rows))*3*vg.Inch + 0.5*vg.Inch,
-		draw:   page{gridLayout, rows, words}.draw,
+		draw:   page{gridLayout(), rows, words}.draw,
 		tables: []namedTable{{"r2", r.CurveTable()}, {"points", numbers}},
 	}
 }

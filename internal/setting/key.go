@@ -32,6 +32,9 @@ type Section struct {
 	Name, Doc string
 }
 
+// Join is the dotted path of a key under another; an empty path is the outermost.
+func Join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
+
 var durationType = reflect.TypeFor[time.Duration]()
 
 // Walk calls key for every setting of the struct that settings points to, and section for every nested struct, in the

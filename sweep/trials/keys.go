@@ -39,7 +39,7 @@ func (f *File) section(p config.Pair, path, example string, holders ...any) {
 		setting.Walk(holder, "", func(k setting.Key) { keys = append(keys, key{k, holder}) }, nil)
 	}
 	for _, q := range p.Value.Pairs {
-		full := join(path, q.Key)
+		full := setting.Join(path, q.Key)
 		f.origins[full] = q.At
 		i := slices.IndexFunc(keys, func(k key) bool { return slices.Contains(k.names(), q.Key) })
 		if i < 0 {
@@ -101,9 +101,6 @@ func (f *File) unknown(p config.Pair, path string, keys []key) {
 	}
 	f.fault(p.At, path, "unknown key", hint)
 }
-
-// join is a dotted path.
-func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
 // alone is the section that is meant by a value, or a list, in the place of a section: the key has that value. Nothing
 // is a section without keys.
