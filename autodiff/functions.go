@@ -103,11 +103,15 @@ func (t *Tape) Tanh(x Tensor) Tensor {
 type tanhRecord struct{ x, y Tensor }
 
 // x̄ += ȳ·(1 − y²)
-func (r *tanhRecord) backward(*Tape) {
-	for i := range r.x.Grad {
-		slope := 1 - float32(r.y.Value[i]*r.y.Value[i])
-		r.x.Grad[i] += float32(r.y.Grad[i] * slope)
+func (r *tanhRecord) backward(t *Tape) {
+	if r.x.Grad == nil {
+		return
 	}
+	mark := t.values.mark()
+	defer t.values.release(mark)
+	d := t.values.alloc(len(r.y.Grad))
+	kernel.TanhBackward(d, r.y.Grad, r.y.Value)
+	kernel.Add(r.x.Grad, d)
 }
 
 // ReLU returns y = max(x, 0); after a linear layer, Linear does it in one go.

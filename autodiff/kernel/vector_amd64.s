@@ -1273,6 +1273,7 @@ many:
 
 manyRows:
 	VBROADCASTSS (R8), Y4
+	ADDQ         $0x04, R8
 	VMOVUPS      (DI), Y5
 	VMULPS       Y5, Y4, Y5
 	VADDPS       Y5, Y0, Y0
@@ -1285,7 +1286,6 @@ manyRows:
 	VMOVUPS      96(DI), Y5
 	VMULPS       Y5, Y4, Y4
 	VADDPS       Y4, Y3, Y3
-	ADDQ         $0x04, R8
 	ADDQ         SI, DI
 	DECQ         R9
 	JNZ          manyRows
@@ -1312,10 +1312,10 @@ one:
 
 oneRows:
 	VBROADCASTSS (R8), Y1
+	ADDQ         $0x04, R8
 	VMOVUPS      (DI), Y2
 	VMULPS       Y2, Y1, Y1
 	VADDPS       Y1, Y0, Y0
-	ADDQ         $0x04, R8
 	ADDQ         SI, DI
 	DECQ         R9
 	JNZ          oneRows
@@ -1337,10 +1337,10 @@ oneTail:
 
 restRows:
 	VBROADCASTSS (CX), Y2
+	ADDQ         $0x04, CX
 	VMASKMOVPS   (DX), Y0, Y3
 	VMULPS       Y3, Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	ADDQ         $0x04, CX
 	ADDQ         SI, DX
 	DECQ         BX
 	JNZ          restRows
@@ -5892,13 +5892,13 @@ many:
 
 manyRows:
 	VBROADCASTSS (R8), Z2
+	ADDQ         $0x04, R8
 	VMOVUPS      (DI), Z3
 	VMULPS       Z3, Z2, Z3
 	VADDPS       Z3, Z0, Z0
 	VMOVUPS      64(DI), Z3
 	VMULPS       Z3, Z2, Z2
 	VADDPS       Z2, Z1, Z1
-	ADDQ         $0x04, R8
 	ADDQ         SI, DI
 	DECQ         R9
 	JNZ          manyRows
@@ -5923,10 +5923,10 @@ one:
 
 oneRows:
 	VBROADCASTSS (R8), Z1
+	ADDQ         $0x04, R8
 	VMOVUPS      (DI), Z2
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	ADDQ         $0x04, R8
 	ADDQ         SI, DI
 	DECQ         R9
 	JNZ          oneRows
@@ -5948,10 +5948,10 @@ oneTail:
 
 restRows:
 	VBROADCASTSS (CX), Z1
+	ADDQ         $0x04, CX
 	VMOVUPS.Z    (DX), K1, Z2
 	VMULPS       Z2, Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	ADDQ         $0x04, CX
 	ADDQ         SI, DX
 	DECQ         BX
 	JNZ          restRows

@@ -2621,11 +2621,12 @@ many:
 	FMOVQ 96(R0), F6
 	FMOVQ 112(R0), F7
 	MOVD R2, R6
-	MOVD R1, R7
-	MOVD R3, R8
+	MOVD R3, R7
+	MOVD R1, R8
 manyRows:
-	FMOVS 0(R7), F8
+	FMOVS 0(R8), F8
 	VDUP V8.S[0], V9.S4
+	ADD $4, R8
 	FMOVQ 0(R6), F10
 	WORD $0x6e2add2b // fmul v11.4s, v9.4s, v10.4s
 	WORD $0x4e2bd400 // fadd v0.4s, v0.4s, v11.4s
@@ -2650,9 +2651,8 @@ manyRows:
 	FMOVQ 112(R6), F24
 	WORD $0x6e38dd39 // fmul v25.4s, v9.4s, v24.4s
 	WORD $0x4e39d4e7 // fadd v7.4s, v7.4s, v25.4s
-	ADD $4, R7
 	ADD R5, R6
-	SUBS $1, R8
+	SUBS $1, R7
 	BNE manyRows
 	FMOVQ F0, 0(R0)
 	FMOVQ F1, 16(R0)
@@ -2674,17 +2674,17 @@ few:
 one:
 	FMOVQ 0(R0), F26
 	MOVD R2, R9
-	MOVD R1, R10
-	MOVD R3, R11
+	MOVD R3, R10
+	MOVD R1, R11
 oneRows:
-	FMOVS 0(R10), F27
+	FMOVS 0(R11), F27
 	VDUP V27.S[0], V28.S4
+	ADD $4, R11
 	FMOVQ 0(R9), F29
 	WORD $0x6e3ddf9e // fmul v30.4s, v28.4s, v29.4s
 	WORD $0x4e3ed75a // fadd v26.4s, v26.4s, v30.4s
-	ADD $4, R10
 	ADD R5, R9
-	SUBS $1, R11
+	SUBS $1, R10
 	BNE oneRows
 	FMOVQ F26, 0(R0)
 	ADD $16, R0
@@ -2707,11 +2707,12 @@ oneDone:
 	ADD R0, R13, R19
 	VLD1 0(R19), V8.S[2]
 	MOVD R2, R20
-	MOVD R1, R21
-	MOVD R3, R22
+	MOVD R3, R21
+	MOVD R1, R22
 restRows:
-	FMOVS 0(R21), F10
+	FMOVS 0(R22), F10
 	VDUP V10.S[0], V11.S4
+	ADD $4, R22
 	FMOVS 0(R20), F12
 	ADD R20, R12, R23
 	VLD1 0(R23), V12.S[1]
@@ -2719,9 +2720,8 @@ restRows:
 	VLD1 0(R24), V12.S[2]
 	WORD $0x6e2cdd6d // fmul v13.4s, v11.4s, v12.4s
 	WORD $0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
-	ADD $4, R21
 	ADD R5, R20
-	SUBS $1, R22
+	SUBS $1, R21
 	BNE restRows
 	ADD R0, R13, R25
 	VST1 V8.S[2], 0(R25)

@@ -14,7 +14,7 @@ func (out *file) outer() {
 	dst, x, y, k, n := e.load("dst"), e.load("x"), e.load("y"), e.load("k"), e.load("n")
 	row := e.loadStride("n")
 	e.label("row")
-	a := e.broadcastFrom(x, 0)
+	a := e.broadcastFrom(x)
 	to, from, left := e.copyGP(dst), e.copyGP(y), e.copyGP(n)
 	e.each("loop", 4, left, pointers(to, from), false, func(s *span) {
 		s.store(e.Mul(a, s.load(from)), to)
@@ -26,10 +26,10 @@ func (out *file) outer() {
 	e.end()
 }
 
-// broadcastFrom returns the value so many bytes from p in all lanes.
-func (e *emitter) broadcastFrom(p *register, bytes int) *register {
+// broadcastFrom returns the value at p in all lanes.
+func (e *emitter) broadcastFrom(p *register) *register {
 	v := newVector()
-	e.op("FMOVS %s, %s", p.at(bytes), v.f())
+	e.op("FMOVS %s, %s", p.at(0), v.f())
 	return e.new(broadcast, v)
 }
 
@@ -40,35 +40,9 @@ func (out *file) addWeightedRows() {
 	dst, w, m, k, n := e.load("dst"), e.load("w"), e.load("m"), e.load("k"), e.load("n")
 	stride := e.loadStride("n")
 	e.eachColumns(n, dst, m, func(label string, s *span, vectors int) {
-		e.weightedChains(label, s, vectors, dst, w, m, k, stride)
+		e.columnChains(label, s, vectors, dst, m, k, stride, w)
 	})
 	e.end()
-}
-
-// weightedChains emits the loop over the rows for some vectors of columns.
-func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, k, stride *register) {
-	part := func(i int) *span {
-		t := *s
-		t.displacement = 16 * i
-		return &t
-	}
-	var sum []*register
-	for i := range vectors {
-		sum = append(sum, part(i).load(dst))
-	}
-	from, weight, left := e.copyGP(m), e.copyGP(w), e.copyGP(k)
-	e.label(label)
-	a := e.broadcastFrom(weight, 0)
-	for i, v := range sum {
-		e.into(v, fadd, v, e.Mul(a, part(i).load(from)))
-	}
-	e.addBytes(weight, 4)
-	e.add(from, stride)
-	e.subtract(left, 1)
-	e.branch("BNE", label)
-	for i, v := range sum {
-		part(i).store(v, dst)
-	}
 }
 
 // addDots emits dst[i] += Σ m[i*n+j] * x[j], j ascending, for k values of dst, a multiple of 16. Four columns of four

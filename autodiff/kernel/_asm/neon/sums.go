@@ -96,7 +96,7 @@ func (out *file) addSumColumns() {
 	e := out.begin("addSumColumns", "dst, src *float32, rows, n, stride int")
 	dst, src, rows, n, stride := e.load("dst"), e.load("src"), e.load("rows"), e.load("n"), e.loadStride("stride")
 	e.eachColumns(n, dst, src, func(label string, s *span, vectors int) {
-		e.columnChains(label, s, vectors, dst, src, rows, stride)
+		e.columnChains(label, s, vectors, dst, src, rows, stride, nil)
 	})
 	e.end()
 }
@@ -126,8 +126,9 @@ func (e *emitter) eachColumns(n, dst, src *register, chains func(label string, s
 	e.label("end")
 }
 
-// columnChains emits the loop over the rows for some vectors of columns.
-func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, rows, stride *register) {
+// columnChains emits the loop over the rows for some vectors of columns; weights, unless it is nil, points to what each
+// row is multiplied by.
+func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, rows, stride, weights *register) {
 	part := func(i int) *span {
 		t := *s
 		t.displacement = 16 * i
@@ -138,9 +139,22 @@ func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, row
 		sum = append(sum, part(i).load(dst))
 	}
 	x, left := e.copyGP(src), e.copyGP(rows)
+	var weight *register
+	if weights != nil {
+		weight = e.copyGP(weights)
+	}
 	e.label(label)
+	var a *register
+	if weights != nil {
+		a = e.broadcastFrom(weight)
+		e.addBytes(weight, 4)
+	}
 	for i, v := range sum {
-		e.into(v, fadd, v, part(i).load(x))
+		term := part(i).load(x)
+		if weights != nil {
+			term = e.Mul(a, term)
+		}
+		e.into(v, fadd, v, term)
 	}
 	e.add(x, stride)
 	e.subtract(left, 1)

@@ -40,30 +40,9 @@ func addWeightedRows(bytes int) {
 	stride := e.copyOf(n)
 	SHLQ(U8(2), stride)
 	e.eachColumns(2*e.perSixteen(), n, dst, m, func(label string, s *span, vectors int) {
-		e.weightedChains(label, s, vectors, dst, w, m, stride)
+		e.columnChains(label, s, vectors, dst, m, stride, "k", w)
 	})
 	e.end()
-}
-
-// weightedChains emits the loop over the rows for some vectors of columns.
-func (e *emitter) weightedChains(label string, s *span, vectors int, dst, w, m, stride GPVirtual) {
-	var sum []vector
-	for i := range vectors {
-		sum = append(sum, s.load(at(dst).Offset(i*e.bytes)))
-	}
-	from, weight, k, a := e.copyOf(m), e.copyOf(w), arg("k"), e.new()
-	Label(label)
-	VBROADCASTSS(at(weight), a)
-	for i, v := range sum {
-		VADDPS(e.mul(a, s.load(at(from).Offset(i*e.bytes))), v, v)
-	}
-	ADDQ(U8(4), weight)
-	ADDQ(stride, from)
-	DECQ(k)
-	JNZ(LabelRef(label))
-	for i, v := range sum {
-		s.store(v, at(dst).Offset(i*e.bytes))
-	}
 }
 
 // addDots emits dst[i] += Σ m[i*n+j] * x[j], j ascending, for k values of dst, a multiple of 16. Four columns of 16

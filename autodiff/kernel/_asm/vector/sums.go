@@ -152,7 +152,7 @@ func addSumColumns(bytes int) {
 	dst, src, n, stride := arg("dst"), arg("src"), arg("n"), arg("stride")
 	SHLQ(U8(2), stride)
 	e.eachColumns(4, n, dst, src, func(label string, s *span, vectors int) {
-		e.columnChains(label, s, vectors, dst, src, stride)
+		e.columnChains(label, s, vectors, dst, src, stride, "rows", nil)
 	})
 	e.end()
 }
@@ -182,19 +182,35 @@ func (e *emitter) eachColumns(several int, n, dst, src GPVirtual, chains func(la
 	Label("end")
 }
 
-// columnChains emits the loop over the rows for some vectors of columns.
-func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, stride GPVirtual) {
+// columnChains emits the loop over the rows for some vectors of columns. The parameter rows is their number; weights,
+// unless it is nil, points to what each row is multiplied by.
+func (e *emitter) columnChains(label string, s *span, vectors int, dst, src, stride GPVirtual, rows string,
+	weights GPVirtual,
+) {
 	var sum []vector
 	for i := range vectors {
 		sum = append(sum, s.load(at(dst).Offset(i*e.bytes)))
 	}
-	x, rows := e.copyOf(src), arg("rows")
+	x := e.copyOf(src)
+	var weight GPVirtual
+	if weights != nil {
+		weight = e.copyOf(weights)
+	}
+	n, a := arg(rows), e.new()
 	Label(label)
+	if weights != nil {
+		VBROADCASTSS(at(weight), a)
+		ADDQ(U8(4), weight)
+	}
 	for i, v := range sum {
-		VADDPS(s.load(at(x).Offset(i*e.bytes)), v, v)
+		term := s.load(at(x).Offset(i * e.bytes))
+		if weights != nil {
+			term = e.mul(a, term)
+		}
+		VADDPS(term, v, v)
 	}
 	ADDQ(stride, x)
-	DECQ(rows)
+	DECQ(n)
 	JNZ(LabelRef(label))
 	for i, v := range sum {
 		s.store(v, at(dst).Offset(i*e.bytes))
