@@ -20,10 +20,17 @@ func (p *tab) filter(expression string) {
 	js[bool](p, fmt.Sprintf("(() => { const f = document.querySelector('.runs .top input'); f.value = %q; f.dispatchEvent(new Event('input')); return true; })()", expression))
 }
 
-// choose takes a value of a list.
+// choose takes a value of a list, as soon as it is there: values of the configuration and of measurements come after the
+// runs.
 func (p *tab) choose(label, value string) {
 	p.t.Helper()
-	js[bool](p, fmt.Sprintf("(() => { const s = document.querySelector('select[aria-label=%q]'); s.value = %q; s.dispatchEvent(new Event('change')); return s.value === %[2]q; })()", label, value))
+	p.await(fmt.Sprintf(`(() => {
+		const s = document.querySelector('select[aria-label=%q]');
+		if (![...s?.options ?? []].some((o) => o.value === %q)) return false;
+		s.value = %[2]q;
+		s.dispatchEvent(new Event('change'));
+		return true;
+	})()`, label, value))
 }
 
 // searched are runs of three learning rates and two sizes.
