@@ -23,12 +23,23 @@ func (w *Watch) beginMagnitudes(plan *job.Plan) {
 	}
 }
 
-// noteMagnitudes keeps the magnitudes of a step that has them. Those that cannot be written are written with the
-// next. The whole file is replaced each time: few steps have magnitudes. The lock of the watch is held.
+// noteMagnitudes keeps the magnitudes of a step that has them, to be written with run.json: the steps of a small run are too
+// short for a file each. The lock of the watch is held.
 func (w *Watch) noteMagnitudes(r coordinator.StepReport) {
 	if r.Magnitudes == nil || w.sweeping {
 		return
 	}
 	w.magnitudes.Records = append(w.magnitudes.Records, store.StepMagnitudes{Step: r.Step, Magnitudes: *r.Magnitudes})
-	w.counts.note(w.log, w.run.WriteMagnitudes(w.magnitudes))
+	w.uncounted = true
+}
+
+// writeMagnitudes replaces the file of magnitudes if there are others. Those that cannot be written are written with the
+// next. The lock of the watch is held.
+func (w *Watch) writeMagnitudes() {
+	if !w.uncounted {
+		return
+	}
+	err := w.run.WriteMagnitudes(w.magnitudes)
+	w.counts.note(w.log, err)
+	w.uncounted = err != nil
 }

@@ -53,6 +53,7 @@ type Watch struct {
 	state      trouble
 	counts     trouble // of the file of magnitudes
 	magnitudes store.Magnitudes
+	uncounted  bool // whether the file lacks some of them
 	meter      terminal.Meter
 	progress   terminal.Progress
 	saved      time.Time // time of the last write of run.json
@@ -310,9 +311,11 @@ func (w *Watch) values(loss []float32, validation bool) store.Values {
 	return values
 }
 
-// save writes run.json with the current step and metrics, after change. A failure is noted, and retry tries again.
+// save writes run.json with the current step and metrics, after change, and magnitudes before it. A failure is noted, and
+// retry tries again.
 func (w *Watch) save(change func(*store.Info)) {
 	w.saved = time.Now()
+	w.writeMagnitudes()
 	w.state.note(w.log, w.run.Update(func(i *store.Info) {
 		i.Step, i.Metrics = w.progress.Step, w.latest
 		change(i)
@@ -325,7 +328,7 @@ func (w *Watch) retry() {
 		w.metrics.note(w.log, w.run.Sync())
 	}
 	if w.counts.err != nil {
-		w.counts.note(w.log, w.run.WriteMagnitudes(w.magnitudes))
+		w.writeMagnitudes()
 	}
 	if w.state.err != nil && time.Since(w.saved) > retryInterval {
 		w.save(func(*store.Info) {})

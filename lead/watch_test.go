@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-	"github.com/switchyard-ml/switchyard/lead/job"
-
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/vector"
+	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -118,6 +120,33 @@ func TestWatch_SaysACollapse(t *testing.T) {
 			t.Errorf("%s: the run has %v", c.name, m)
 		}
 	}
+}
+
+// TestWatch_MagnitudesOfShortSteps: the first and the last are in the file, which is not written for each step; the end of a
+// run writes the others.
+func TestWatch_MagnitudesOfShortSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, r := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+		kept := func() int {
+			m, err := store.ReadMagnitudes(filepath.Dir(r.Folder()), filepath.Base(r.Folder()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(m.Records)
+		}
+		var got []int
+		for step := range uint64(20) {
+			time.Sleep(time.Second)
+			w.Step(coordinator.StepReport{Step: step + 1, Updates: 1, Loss: []float32{1}, Magnitudes: &vector.Magnitudes{}})
+			got = append(got, kept())
+		}
+		if want := []int{1, 1, 1, 1, 1, 1, 7, 7, 7, 7, 7, 7, 13, 13, 13, 13, 13, 13, 19, 19}; !slices.Equal(got, want) {
+			t.Errorf("the file had %v magnitudes, want %v", got, want)
+		}
+		if err := w.Finish(t.Context()); err != nil || kept() != 20 {
+			t.Errorf("at the end it has %d, %v", kept(), err)
+		}
+	})
 }
 
 // watched is the watch of a run with these terms.
