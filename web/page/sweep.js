@@ -219,8 +219,9 @@ class SweepView {
       before ? make('p', { class: 'note' }, `In the search it had ${short(before.score?.[0])}. The best of many is lucky: the runs with fresh seeds count.`) : null, settings, this.links(t));
   }
 
-  links(t) {
-    return make('span', { class: 'links' }, ...(t.runs ?? []).map((run, i) => make('a', { href: this.runAddress(run) }, t.runs.length > 1 ? `run ${i + 1}` : 'run')));
+  // links lead to the runs of a trial. In the table the head of the column says what the numbers are.
+  links(t, before = 'run ') {
+    return make('span', { class: 'links' }, ...(t.runs ?? []).map((run, i) => make('a', { href: this.runAddress(run), 'aria-label': `run ${i + 1} of trial ${t.trial}` }, `${before}${i + 1}`)));
   }
 
   table() {
@@ -237,11 +238,14 @@ class SweepView {
       if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
       return sign * (typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)));
     });
-    const header = make('tr', {}, ...columns.map((c) => make('th', { 'aria-sort': c === by ? (this.sort.down ? 'descending' : 'ascending') : null },
-      make('button', { type: 'button', id: `sort-${c.key}`, onclick: () => { this.sort = { key: c.key, down: c === by && !this.sort.down }; this.drawTable(); } }, c.text, c === by ? (this.sort.down ? ' ↓' : ' ↑') : ''))), make('th', {}, ''));
+    const head = (c) => make('th', { 'aria-sort': c === by ? (this.sort.down ? 'descending' : 'ascending') : null },
+      make('button', { type: 'button', id: `sort-${c.key}`, onclick: () => { this.sort = { key: c.key, down: c === by && !this.sort.down }; this.drawTable(); } }, c.text, c === by ? (this.sort.down ? ' ↓' : ' ↑') : ''));
+    const cell = (t, c) => make('td', { class: c.key === 'state' ? `is ${t.state}` : '', title: c.key === 'state' && t.reason ? t.reason : null, 'data-label': c.text }, String(c.show ? c.show(t) : c.get(t) ?? '')
+      + (c.key === 'trial' && t.confirms ? ` (of ${t.confirms})` : ''));
+    const [first, rest] = [columns.slice(0, 2), columns.slice(2)]; // the links stand where a narrow window shows them
+    const header = make('tr', {}, ...first.map(head), make('th', {}, 'runs'), ...rest.map(head));
     const rows = list.slice(0, this.rows).map((t) => make('tr', { class: this.chosen === t.trial ? 'chosen' : '', 'data-trial': String(t.trial) },
-      ...columns.map((c) => make('td', { class: c.key === 'state' ? `is ${t.state}` : '', title: c.key === 'state' && t.reason ? t.reason : null, 'data-label': c.text }, String(c.show ? c.show(t) : c.get(t) ?? '')
-        + (c.key === 'trial' && t.confirms ? ` (of ${t.confirms})` : ''))), make('td', {}, this.links(t))));
+      ...first.map((c) => cell(t, c)), make('td', { 'data-label': 'runs' }, this.links(t, '')), ...rest.map((c) => cell(t, c))));
     const states = [...new Set(this.trials.map((t) => t.state))].sort();
     return make('section', { class: 'panel wide' },
       make('div', { class: 'tools' },
