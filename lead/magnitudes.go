@@ -23,8 +23,8 @@ func (w *Watch) beginMagnitudes(plan *job.Plan) {
 	}
 }
 
-// noteMagnitudes keeps the magnitudes of a step that has them, to be written with run.json: the steps of a small run are too
-// short for a file each. The lock of the watch is held.
+// noteMagnitudes keeps the magnitudes of a step that has them, to be written with run.json: the steps of a small run
+// are too short for a file each. The lock of the watch is held.
 func (w *Watch) noteMagnitudes(r coordinator.StepReport) {
 	if r.Magnitudes == nil || w.sweeping {
 		return
@@ -33,8 +33,8 @@ func (w *Watch) noteMagnitudes(r coordinator.StepReport) {
 	w.uncounted = true
 }
 
-// writeMagnitudes replaces the file of magnitudes if there are others. Those that cannot be written are written with the
-// next. The lock of the watch is held.
+// writeMagnitudes replaces the file of magnitudes if there are others. Those that cannot be written are written with
+// the next. The lock of the watch is held.
 func (w *Watch) writeMagnitudes() {
 	if !w.uncounted {
 		return

@@ -311,8 +311,8 @@ func (w *Watch) values(loss []float32, validation bool) store.Values {
 	return values
 }
 
-// save writes run.json with the current step and metrics, after change, and magnitudes before it. A failure is noted, and
-// retry tries again.
+// save writes run.json with the current step and metrics, after change, and magnitudes before it. A failure is noted,
+// and retry tries again.
 func (w *Watch) save(change func(*store.Info)) {
 	w.saved = time.Now()
 	w.writeMagnitudes()

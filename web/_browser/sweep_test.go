@@ -184,7 +184,7 @@ func TestSweepUse(t *testing.T) {
 	}
 	rows := "document.querySelectorAll('#sweep tbody tr')"
 	timed("sort by rate", "document.getElementById('sort-optim.rate').click()", "document.querySelector('th[aria-sort] button').textContent.includes('optim.rate')")
-	rates := js[[]float64](p, "[..."+rows+"].map((tr) => Number(tr.children[5].textContent))")
+	rates := js[[]float64](p, "[..."+rows+"].map((tr) => Number(tr.querySelector('[data-label=\"optim.rate\"]').textContent))")
 	for i := range rates[1:] {
 		if rates[i] > rates[i+1] {
 			t.Fatalf("rate %g stands before %g", rates[i], rates[i+1])
