@@ -30,6 +30,8 @@ const firstFresh = 1 << 31
 func simulateTrials(env envs.Env, key rng.Key, first uint32, n, T int) trials {
 	s := env.Spec()
 	d := trials{N: n, T: T, NX: s.Observation, NU: s.Control, NS: s.State, NL: len(s.Labels)}
+	room := func(width int) []float32 { return make([]float32, 0, n*T*width) }
+	d.x, d.u, d.states, d.labels = room(d.NX), room(d.NU), room(d.NS), room(d.NL)
 	var e envs.Episode
 	for i := range n {
 		env.Simulate(&e, key, first+uint32(i), T)
