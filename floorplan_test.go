@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // floorplan says who may import whom: "a: b c" lets package a import the packages b
@@ -119,6 +118,7 @@ var topLevel = []string{
 type goPackage struct {
 	ImportPath, Dir, Name, Doc string
 	GoFiles, IgnoredGoFiles    []string
+	TestGoFiles, XTestGoFiles  []string
 	Imports                    []string
 	Module                     struct{ Path string }
 }
@@ -133,7 +133,7 @@ func (p goPackage) name() string {
 
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,GoFiles,IgnoredGoFiles,Imports,Module", "./...")
+	command := exec.Command("go", "list", "-json=ImportPath,Dir,Name,Doc,GoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,Module", "./...")
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
@@ -337,34 +337,6 @@ func TestTopLevel_StaysShort(t *testing.T) {
 		folder, _, _ := strings.Cut(p.name(), "/")
 		if !slices.Contains(topLevel, folder) && p.ImportPath != p.Module.Path {
 			t.Errorf("folder %s: the top level has %v only; find its place below one of them", folder, topLevel)
-		}
-	}
-}
-
-// TestSource_FitsTheScreen: no line of production code is wider than 120 columns, but for the tags of settings and raw
-// strings, which cannot be broken, and tables of documentation.
-func TestSource_FitsTheScreen(t *testing.T) {
-	for _, p := range listPackages(t) {
-		for _, file := range append(p.GoFiles, p.IgnoredGoFiles...) {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			text, err := os.ReadFile(filepath.Join(p.Dir, file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bytes.HasPrefix(text, []byte("// Code generated")) {
-				continue
-			}
-			raw, number := false, 0
-			for line := range strings.Lines(string(text)) {
-				number++
-				quoted := strings.Count(line, "`") > 0
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 120 && !raw && !quoted && !strings.HasPrefix(line, "//\t") {
-					t.Errorf("%s/%s:%d has %d columns, at most 120 fit", p.name(), file, number, n)
-				}
-				raw = raw != (strings.Count(line, "`")%2 == 1)
-			}
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/arhmm"
 	"github.com/switchyard-ml/switchyard/model/pointwise"

@@ -14,7 +14,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-
 	"github.com/switchyard-ml/switchyard/wire"
 )
 

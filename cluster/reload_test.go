@@ -13,7 +13,6 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-
 	"github.com/switchyard-ml/switchyard/wire"
 )
 

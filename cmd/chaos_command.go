@@ -15,13 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
-
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/chaos"
 	"github.com/switchyard-ml/switchyard/lab/fault"
-	"github.com/switchyard-ml/switchyard/lead/job"
-
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // Package lab/chaos starts the processes and harms them. The command reads the flags, trains the run without faults

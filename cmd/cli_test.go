@@ -12,7 +12,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 

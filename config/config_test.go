@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 

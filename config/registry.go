@@ -14,7 +14,6 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/maze"
 	"github.com/switchyard-ml/switchyard/envs/reacher"
 	"github.com/switchyard-ml/switchyard/envs/regimes"
-
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/arhmm"
@@ -22,7 +21,6 @@ import (
 	"github.com/switchyard-ml/switchyard/model/gibbs"
 	"github.com/switchyard-ml/switchyard/model/kvae"
 	"github.com/switchyard-ml/switchyard/model/pointwise"
-
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
 )

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
-
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"

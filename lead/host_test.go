@@ -1,13 +1,19 @@
 package lead
 
 import (
+	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/web"
 )
 
 // TestHost_EndsWhileAStartIsFitted: a run that has not made a step when the host ends is interrupted, not failed, and
@@ -31,5 +37,32 @@ func TestHost_EndsWhileAStartIsFitted(t *testing.T) {
 	}
 	if info.State != store.Interrupted || info.Stopped || !info.Host || info.ExitReason != errShutdown.Error() {
 		t.Errorf("run.json says %+v", info)
+	}
+}
+
+// TestHost_SaysThatThePageFailed: when it does, and not when the host ends, which can be weeks later.
+func TestHost_SaysThatThePageFailed(t *testing.T) {
+	h := connectedHost(t, startBroker(t), func(*Host, string) {})
+	h.cfg.Command = func(words ...string) string { return strings.Join(words, " ") }
+	page, err := web.Listen("127.0.0.1:0", web.Config{Source: web.Folder(h.cfg.RunsDir), Dir: h.cfg.RunsDir, Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	h.log = hclog.New(&hclog.LoggerOptions{Output: t.Output(), Exclude: func(_ hclog.Level, message string, _ ...any) bool {
+		if strings.HasPrefix(message, "the page has failed") {
+			cancel()
+		}
+		return false
+	}})
+	if err := h.Serve(ctx, page, nil); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		t.Error("within a minute the log says nothing of it")
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
-
 	"github.com/switchyard-ml/switchyard/store"
 )
 

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/coordinator"
-
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 

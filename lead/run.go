@@ -8,16 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/switchyard-ml/switchyard/coordinator"
-
+	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
-
-	"github.com/switchyard-ml/switchyard/internal/terminal"
-
-	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/store"
 )
 

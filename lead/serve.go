@@ -11,7 +11,6 @@ import (
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-
 	"github.com/switchyard-ml/switchyard/web"
 )
 
@@ -28,6 +27,16 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	inner, cancel := context.WithCancel(context.Background())
 	parts := make(chan error, 3)
 	running := 0
+	begin := func(name string, part func(context.Context) error) {
+		running++
+		go func() {
+			err := part(inner)
+			if err != nil && inner.Err() == nil {
+				h.log.Error(name+" has failed: start the coordinator again, which goes on with its runs", "error", err)
+			}
+			parts <- err
+		}()
+	}
 	defer func() {
 		interrupted := h.shutdown()
 		cancel()
@@ -40,8 +49,7 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	}()
 	if page != nil {
 		h.log.Info("page", "url", page.URL())
-		running++
-		go func() { parts <- page.Serve(inner) }()
+		begin("the page", page.Serve)
 	}
 	if !h.awaitBroker(ctx) {
 		return nil
@@ -55,12 +63,11 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if err != nil || server == nil {
 		return err
 	}
-	running += 2
-	go func() { parts <- h.pool.Run(inner) }()
-	go func() {
-		h.bans.Run(inner)
-		parts <- nil
-	}()
+	begin("the dispatcher of workers", h.pool.Run)
+	begin("the list of bans", func(ctx context.Context) error {
+		h.bans.Run(ctx)
+		return nil
+	})
 	h.log.Info("coordinator ready", "broker", h.cfg.URL, "runs", h.cfg.RunsDir)
 	err = h.lead(first)
 	if err == nil && h.cfg.Ready != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/cluster"
-
 	"github.com/switchyard-ml/switchyard/wire"
 )
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
-
 	"github.com/switchyard-ml/switchyard/store"
 )
 

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval/figure"
-
 	"github.com/switchyard-ml/switchyard/store"
 )
 

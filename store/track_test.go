@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/store"
 )
 

@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
-
 	"github.com/switchyard-ml/switchyard/internal/vector"
 )
 

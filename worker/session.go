@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/vector"
-
 	"github.com/switchyard-ml/switchyard/wire"
 )
 

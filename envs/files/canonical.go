@@ -12,7 +12,6 @@ import (
 	"math"
 
 	"github.com/switchyard-ml/switchyard/envs"
-
 	"github.com/switchyard-ml/switchyard/envs/files/array"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )

@@ -3,7 +3,6 @@ package job
 import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-
 	"github.com/switchyard-ml/switchyard/model"
 )
 

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/store"
 )

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/wire"
 )
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
-
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/worker"
 )

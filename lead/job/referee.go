@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/switchyard-ml/switchyard/internal/vector"
-
 	"github.com/switchyard-ml/switchyard/wire"
 	"github.com/switchyard-ml/switchyard/worker"
 )

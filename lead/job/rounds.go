@@ -5,9 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
-
 	"github.com/switchyard-ml/switchyard/internal/vector"
-
 	"github.com/switchyard-ml/switchyard/worker"
 )
 

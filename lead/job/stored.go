@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/switchyard-ml/switchyard/envs/files"
-
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/store"
 )
 

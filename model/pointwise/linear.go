@@ -3,7 +3,6 @@ package pointwise
 import (
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/rng"
 )
 

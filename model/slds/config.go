@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/model"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 

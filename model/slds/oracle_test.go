@@ -5,7 +5,6 @@ import (
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/modeltest"
-
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
-
 	"github.com/switchyard-ml/switchyard/sweep"
 )
 
