@@ -34,8 +34,7 @@ var chosen = map[string][]modelRow{
 // modelRows are the rows of all families.
 func modelRows() []modelRow {
 	var list []modelRow
-	keys := config.Builtin().Kinds().Keys()
-	for _, family := range keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })].Values {
+	for _, family := range config.Builtin().Kinds().Families() {
 		rows := chosen[family]
 		if rows == nil {
 			rows = []modelRow{{name: "`" + family + "`"}}

@@ -86,7 +86,7 @@ The suggested command uses these sizes.`,
 	c.Flags().BoolVar(&regimes, "regimes", false, "find the number of regimes")
 	c.Flags().StringVar(&family, "model", "slds", "model family to suggest settings for")
 	a.jsonFlag(c)
-	c.RegisterFlagCompletionFunc("model", completeWords(a.families()))
+	c.RegisterFlagCompletionFunc("model", completeWords(a.kinds.Families()))
 	return c
 }
 
@@ -317,7 +317,7 @@ func (a *app) suggested(family string, paths []string, how files.Options, d *fil
 // family is the family of models of a name, with its keys. An unknown name is a usage error that suggests the
 // nearest one.
 func (a *app) family(name string) (fit.Family, error) {
-	all := a.families()
+	all := a.kinds.Families()
 	if !slices.Contains(all, name) {
 		hint := "the families are " + strings.Join(all, ", ")
 		if near := setting.Nearest(name, all); near != "" {
@@ -326,16 +326,6 @@ func (a *app) family(name string) (fit.Family, error) {
 		return fit.Family{}, config.Hint(config.Usagef("--model %s: there is no such family of models", name), "%s", hint)
 	}
 	return fit.Family{Name: name, Has: func(key string) bool { return a.kinds.Has(key, "model.kind="+name) }}, nil
-}
-
-// families are the names of the families of models.
-func (a *app) families() []string {
-	for _, k := range a.kinds.Keys() {
-		if k.Path == "model.kind" {
-			return k.Values
-		}
-	}
-	return nil
 }
 
 // freeName is the name of an npz file that does not exist.

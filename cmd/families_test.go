@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/switchyard-ml/switchyard"
-	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -27,9 +26,7 @@ var familyArguments = map[string]string{
 // halfway goes on to the same bits; all are verified, evaluated and opened by the library for a forecast.
 func TestFamilies_ThroughTheSameCommands(t *testing.T) {
 	t.Parallel()
-	keys := builtin().Keys()
-	kind := keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })]
-	variants := slices.Clone(kind.Values)
+	variants := builtin().Families()
 	for _, s := range []string{"normal", "deterministic", "categorical model.rows=true model.preview=true cluster.exchange=sharded train.gradients=int16"} {
 		variants = append(variants, "slds model.switching="+s)
 	}

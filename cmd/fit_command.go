@@ -76,7 +76,7 @@ continues it, with the same result on any number of workers.`,
 	c.Flags().BoolVar(&flags.dry, "dry-run", false, "print what would be done, and do nothing")
 	c.Flags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweep of the candidates")
 	a.jsonFlag(c)
-	c.RegisterFlagCompletionFunc("families", completeWords(a.families()))
+	c.RegisterFlagCompletionFunc("families", completeWords(a.kinds.Families()))
 	return c
 }
 

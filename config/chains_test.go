@@ -33,7 +33,7 @@ func refuses(t *testing.T, family, preset string) bool {
 
 // fitters are the families whose models fit themselves.
 func fitters(t *testing.T) []string {
-	return slices.DeleteFunc(families(t), func(family string) bool { return !job.Sweeping(resolveKinds(t, "fhn/smoke", "model.kind="+family)) })
+	return slices.DeleteFunc(config.Builtin().Kinds().Families(), func(family string) bool { return !job.Sweeping(resolveKinds(t, "fhn/smoke", "model.kind="+family)) })
 }
 
 // tiny is a run of three chains in two rounds.

@@ -21,16 +21,6 @@ import (
 	"github.com/switchyard-ml/switchyard/worker"
 )
 
-// families are the values of model.kind.
-func families(t *testing.T) []string {
-	keys := config.Builtin().Kinds().Keys()
-	i := slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })
-	if i < 0 {
-		t.Fatal("there is no key model.kind")
-	}
-	return keys[i].Values
-}
-
 // switches are the switches of slds beside that of its default.
 var switches = []string{"normal", "deterministic", "categorical"}
 
@@ -40,7 +30,7 @@ type citizen struct{ name, family, settings string }
 // citizens are all.
 func citizens(t *testing.T) []citizen {
 	var list []citizen
-	for _, family := range families(t) {
+	for _, family := range config.Builtin().Kinds().Families() {
 		list = append(list, citizen{family, family, "model.kind=" + family})
 	}
 	for _, s := range switches {

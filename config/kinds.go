@@ -230,6 +230,9 @@ func (k *Kinds) lay(env, model []Kind) layout {
 // Keys lists every key of any configuration, in the order of YAML. Callers must not change the list.
 func (k *Kinds) Keys() []Key { return k.all.keys }
 
+// Families are the names of the families of models, the values of model.kind.
+func (k *Kinds) Families() []string { return k.model.names() }
+
 // Has reports whether there is a key for a kind, such as model.kind=slds.
 func (k *Kinds) Has(path, kind string) bool {
 	return slices.ContainsFunc(k.all.keys, func(key Key) bool {

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -10,10 +9,8 @@ import (
 // TestOptimizer_OfEveryFamily on every preset is one that a coordinator accepts.
 func TestOptimizer_OfEveryFamily(t *testing.T) {
 	kinds := config.Builtin().Kinds()
-	keys := kinds.Keys()
-	families := keys[slices.IndexFunc(keys, func(k config.Key) bool { return k.Path == "model.kind" })].Values
 	for _, p := range config.Presets() {
-		for _, family := range families {
+		for _, family := range kinds.Families() {
 			r, err := kinds.Resolve(config.Sources{Preset: p.Name, Arguments: []string{"model.kind=" + family}})
 			if err != nil {
 				continue // the family is not for this environment
