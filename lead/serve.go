@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
@@ -25,31 +27,18 @@ import (
 func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err error) {
 	// inner outlives ctx: what serves the runs ends after them.
 	inner, cancel := context.WithCancel(context.Background())
-	parts := make(chan error, 3)
-	running := 0
-	begin := func(name string, part func(context.Context) error) {
-		running++
-		go func() {
-			err := part(inner)
-			if err != nil && inner.Err() == nil {
-				h.log.Error(name+" has failed: start the coordinator again, which goes on with its runs", "error", err)
-			}
-			parts <- err
-		}()
-	}
+	beside := parts{log: h.log}
 	defer func() {
 		interrupted := h.shutdown()
 		cancel()
-		for range running {
-			err = errors.Join(err, <-parts)
-		}
+		err = errors.Join(err, beside.wait())
 		if err == nil && len(interrupted) > 0 {
 			err = interruptedRuns(interrupted)
 		}
 	}()
 	if page != nil {
 		h.log.Info("page", "url", page.URL())
-		begin("the page", page.Serve)
+		beside.begin(inner, "the page", page.Serve)
 	}
 	if !h.awaitBroker(ctx) {
 		return nil
@@ -63,8 +52,8 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if err != nil || server == nil {
 		return err
 	}
-	begin("the dispatcher of workers", h.pool.Run)
-	begin("the list of bans", func(ctx context.Context) error {
+	beside.begin(inner, "the dispatcher of workers", h.pool.Run)
+	beside.begin(inner, "the list of bans", func(ctx context.Context) error {
 		h.bans.Run(ctx)
 		return nil
 	})
@@ -84,6 +73,33 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 		err = h.watchRivals(ctx, server.Identity())
 	}
 	return errors.Join(err, server.Stop())
+}
+
+// parts are what a host does beside its runs.
+type parts struct {
+	log     hclog.Logger
+	running sync.WaitGroup
+	mu      sync.Mutex // guards err
+	err     error
+}
+
+// begin does a part until ctx ends. A failure before that is logged at once.
+func (p *parts) begin(ctx context.Context, name string, part func(context.Context) error) {
+	p.running.Go(func() {
+		err := part(ctx)
+		if err != nil && ctx.Err() == nil {
+			p.log.Error(name+" has failed: start the coordinator again, which goes on with its runs", "error", err)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.err = errors.Join(p.err, err)
+	})
+}
+
+// wait returns what went wrong, when all parts have ended.
+func (p *parts) wait() error {
+	p.running.Wait()
+	return p.err
 }
 
 // lead continues the unfinished runs and opens first. Runs that cannot continue are logged; a first run that cannot
