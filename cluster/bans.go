@@ -60,6 +60,9 @@ func (b *enforcer) listen(broker *Broker, subject string) error {
 	if err == nil {
 		_, err = b.conn.Subscribe(subject, func(m *nats.Msg) { b.hear(m.Data) })
 	}
+	if err == nil {
+		err = b.conn.FlushTimeout(startTimeout) // from here on no list is missed
+	}
 	if err != nil {
 		return fmt.Errorf("listen for banned keys: %w", err)
 	}

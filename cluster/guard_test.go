@@ -119,6 +119,23 @@ func TestGuard_IsNotSeen(t *testing.T) {
 	}
 }
 
+// TestBans_HeardFromTheStart: a broker that has started misses no list.
+func TestBans_HeardFromTheStart(t *testing.T) {
+	dir := keyFolder(t)
+	for range 5 {
+		b, err := cluster.Start(cluster.Config{
+			Listen: "127.0.0.1:0", Auth: dir + "/" + cluster.Auth, Bans: wire.BansSubject, Log: hclog.NewNullLogger(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Server().GlobalAccount().Interest(wire.BansSubject) == 0 {
+			t.Error("nobody hears of bans yet")
+		}
+		b.Shutdown()
+	}
+}
+
 // The connections of a banned key are closed, it is let in no more, and others notice nothing; until it is let in again.
 func TestBans_AtTheBroker(t *testing.T) {
 	dir, log := keyFolder(t), &logged{}
