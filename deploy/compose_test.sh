@@ -198,7 +198,9 @@ back() {
 	before=$(value step)
 	docker start "$1" >/dev/null
 	await 90 "steps after the restart" further $((before + 1))
-	say "steps are made again, $((SECONDS - began)) s after the start as run.json has it, which is written every 5 s"
+	if reached $((before + 1)); then
+		say "steps are made again, $((SECONDS - began)) s after the start as run.json has it, which is written every 5 s"
+	fi
 }
 
 if [ -z "${STEPS:-}" ]; then
