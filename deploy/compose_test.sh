@@ -104,11 +104,12 @@ reached() {
 }
 healthy() { [ "$(docker inspect -f '{{.State.Health.Status}}' "$1")" = healthy ]; }
 over() { ! kill -0 "$submitted" 2>/dev/null; }
-further() { reached "$1" || over || [ "$(value state)" != running ]; }
+ended() { over || [ "$(value state)" != running ]; }
+further() { reached "$1" || ended; }
 
 # still WHAT: a fault that comes after the end tests nothing.
 still() {
-	if over || [ "$(value state)" != running ]; then return 1; fi
+	if ended; then return 1; fi
 	say "$1, at step $(value step)"
 }
 
