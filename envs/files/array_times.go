@@ -170,7 +170,7 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 	for _, z := range e.Modes {
 		r.modes = append(r.modes, float64(z))
 	}
-	r.spread(b.data.Spec, at, n)
+	r.spread(b.data.Spec, at, n, b.after)
 	e.T, e.Mask, e.Levels = n, nil, r.observations
 	e.Observations, e.Controls = converted[float32](r.observations), converted[float32](r.controls)
 	e.States, e.Labels, e.Modes = converted[float32](r.states), converted[float32](r.labels), nil

@@ -50,6 +50,8 @@ type builder struct {
 	options Options
 	found   map[string]string // name in the file for each name of the convention
 	single  bool              // y is one episode
+	steps   []int             // of each episode, without its padding
+	after   bool              // the control of a step acts behind it
 	data    *Dataset
 }
 
@@ -60,10 +62,10 @@ func build(in arrays, options Options) (*Dataset, error) {
 	if err := b.match(); err != nil {
 		return nil, err
 	}
-	// Observations make the episodes. Lengths cut all signals at once, so they follow them; times need the lengths,
+	// Observations make the episodes. Padding is cut off all signals at once, so that follows them; times come behind it,
 	// and the width of a label has to be known before its name.
 	for _, step := range []func() error{
-		b.observations, b.controls, b.masks, b.states, b.labels, b.modes, b.lengths, b.splits, b.interval, b.times,
+		b.observations, b.lengths, b.controls, b.masks, b.states, b.labels, b.modes, b.cut, b.splits, b.interval, b.times,
 		b.columnNames,
 	} {
 		if err := step(); err != nil {

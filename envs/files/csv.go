@@ -27,6 +27,7 @@ type csvRows struct {
 	comma bool // cells may be numbers with a decimal comma
 
 	headless []string // the first line, if it holds no names: it is the first row
+	lines    *commentFilter
 	begun    bool
 	single   bool     // the first line has one cell
 	said     []string // what was done to the text
@@ -51,16 +52,12 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	if bytes.IndexByte(start, 0) >= 0 {
 		return nil, faultf("", "save it as text in UTF-8", "it is no CSV file: it holds zero bytes")
 	}
-	// A line sep=; is taken out: the reader of tables would take it for names.
+	// A line sep=; is none of names.
 	out := &csvRows{}
 	var text io.Reader = in
 	given := separator(start)
 	if given != 0 {
-		line, _, _ := bytes.Cut(start, []byte("\n"))
-		if _, err := in.Discard(min(len(line)+1, len(start))); err != nil {
-			return nil, csvFault(err)
-		}
-		start = start[min(len(line)+1, len(start)):]
+		_, start, _ = bytes.Cut(start, []byte("\n"))
 	}
 	// The last bytes of what is looked at may be a part of a character.
 	if !utf8.Valid(start[:max(0, len(start)-utf8.UTFMax)]) {
@@ -70,8 +67,9 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 		text, start = returns{text}, bytes.ReplaceAll(start, []byte("\r"), []byte("\n"))
 	}
 	guard := &lineGuard{r: text, comma: ','}
-	c := csv.NewReader(guard)
-	c.Comment, c.ReuseRecord, c.TrimLeadingSpace = '#', true, true
+	out.lines = newCommentFilter(guard, given != 0)
+	c := csv.NewReader(out.lines)
+	c.ReuseRecord, c.TrimLeadingSpace = true, true
 	// The line of names is the first one that is no comment.
 	for bytes.HasPrefix(start, []byte("#")) {
 		_, start, _ = bytes.Cut(start, []byte("\n"))
@@ -87,7 +85,7 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	case bytes.IndexByte(first, '|') >= 0 && bytes.IndexByte(first, ',') < 0:
 		c.Comma = '|'
 	}
-	guard.comma = byte(c.Comma)
+	guard.comma, out.lines.comma = byte(c.Comma), byte(c.Comma)
 	out.in, out.comma = c, c.Comma != ','
 	return out, nil
 }
@@ -181,6 +179,9 @@ func (c *csvRows) row() int {
 	line, _ := c.in.FieldPos(0)
 	return line
 }
+
+// comments is how many lines up to the last row were comments.
+func (c *csvRows) comments() int { return c.lines.comments }
 
 func (c *csvRows) what() string        { return "line" }
 func (c *csvRows) decimalCommas() bool { return c.comma }

@@ -2,6 +2,7 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,5 +86,24 @@ func TestGuess_DaysAndTimesOfTheDay(t *testing.T) {
 		{"a day's counter", "day,time,v\n1,0,1.5\n1,1,2\n1,2,2\n2,0,3\n2,1,4\n2,2,4\n", "v", "time", ""},
 	} {
 		c.check(t)
+	}
+}
+
+// TestTimes_HoursAndMinutesBehindMidnight: times of the day without a day begin again at midnight.
+func TestTimes_HoursAndMinutesBehindMidnight(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("time,y\n")
+	for m := 22 * 60; m < 24*60; m += 10 {
+		fmt.Fprintf(&b, "%d,%d\n", m/60*100+m%60, m)
+	}
+	e := readAs(t, Options{Time: "time", Observe: []string{"y"}}, b.String()).Episodes[0]
+	for after, want := range []string{"0", "10", "20", "30", "40", "50", "100"} {
+		if got := e.Times.Text(e.T + after); got[0] != want {
+			t.Errorf("%d steps after 2350 it is %s, want %s", after+1, got[0], want)
+		}
+		if step, err := e.Times.Step([]string{want}); step != e.T+after || err != nil {
+			t.Errorf("%s is step %d, %v, want %d", want, step, err, e.T+after)
+		}
 	}
 }

@@ -47,22 +47,23 @@ func (b *builder) controls() error {
 		e.Controls = p.data[i]
 		if p.shapes[i][0] < e.T || b.options.ControlsAfter {
 			e.Controls = shifted(p.data[i], e.T, b.data.Spec.Control)
+			b.after = true
 		}
 	}
 	return nil
 }
 
 // shifted moves rows of controls one step later; the first row is zero. Rows that do not fit into T are dropped.
-func shifted(data []float32, T, width int) []float32 {
-	moved := make([]float32, T*width)
+func shifted[V float32 | float64](data []V, T, width int) []V {
+	moved := make([]V, T*width)
 	if T > 0 {
 		copy(moved[width:], data)
 	}
 	return moved
 }
 
-// masks reads mask: one value per step, or one per observed value. Other values than 0 and 1 are refused. The mask
-// of an episode is [T,dy] either way.
+// masks reads mask: one value per step, or one per observed value. Other values than 0 and 1 are refused, but for those
+// of the padding. The mask of an episode is [T,dy] either way.
 func (b *builder) masks() error {
 	p, err := b.perStep("mask", "[N,T] or [N,T,dy]", 0, 0, 1)
 	if p == nil || err != nil {
@@ -75,7 +76,7 @@ func (b *builder) masks() error {
 	}
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
-		for j, v := range p.data[i] {
+		for j, v := range p.data[i][:b.steps[i]*width] {
 			if v != 0 && v != 1 {
 				return faultf(p.name, "use 1 for observed and 0 for missing", "%s, step %d: the value is %v", e.Source, j/width, v)
 			}
@@ -128,34 +129,47 @@ func (b *builder) modes() error {
 	}
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
-		for t, v := range p.data[i] {
+		e.Modes = make([]int32, e.T)
+		for t, v := range p.data[i][:b.steps[i]] {
 			z, ok := wholeNumber(float64(v), math.MinInt16, math.MaxInt16)
 			if !ok {
 				return faultf(p.name, "number the modes 0, 1, 2, …", "%s, step %d: the mode is %v", e.Source, t, v)
 			}
-			e.Modes = append(e.Modes, int32(z))
+			e.Modes[t] = int32(z)
 		}
 	}
 	return nil
 }
 
-// lengths cuts off the padding. It runs after the signals, whose arrays have all steps, and shortens them together.
-// A length is from 1 to T.
+// lengths reads how many steps each episode has without its padding, from 1 to T.
 func (b *builder) lengths() error {
 	values, err := b.vector("length", len(b.data.Episodes))
-	if values == nil || err != nil {
+	if err != nil {
 		return err
 	}
+	b.steps = make([]int, len(b.data.Episodes))
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
+		if b.steps[i] = e.T; values == nil {
+			continue
+		}
 		n, ok := wholeNumber(values[i], 1, e.T)
 		if !ok {
 			return faultf(b.found["length"], "give the number of steps", "%s: the length is %v, the array has %s", e.Source,
 				values[i], terminal.Count(e.T, "step"))
 		}
+		b.steps[i] = n
+	}
+	return nil
+}
+
+// cut takes the padding off. It runs after the signals, whose arrays have all steps, and shortens them together.
+func (b *builder) cut() error {
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
 		// The source stays: slice would add the steps to it, though what follows them is no data.
 		source := e.Source
-		*e = e.slice(b.data.Spec, 0, n)
+		*e = e.slice(b.data.Spec, 0, b.steps[i])
 		e.Source = source
 	}
 	return nil

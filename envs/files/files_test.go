@@ -166,7 +166,8 @@ func TestControls_OneRowLessOrAfter(t *testing.T) {
 func TestNPZ_LengthMaskAndParts(t *testing.T) {
 	path := filepath.Join(write(t, map[string]string{"a.npz": npz(t,
 		named{"obs", []int{2, 3, 2}, []float32{1, 2, 3, nan, 5, 6, 7, 8, 9, 10, nan, nan}},
-		named{"mask", []int{2, 3}, []float32{1, 1, 0, 1, 1, 0}},
+		named{"mask", []int{2, 3}, []float32{1, 1, 0, 1, 1, nan}},
+		named{"z", []int{2, 3}, []float32{0, 1, 1, 1, 0, nan}},
 		named{"length", []int{2}, []float32{3, 2}},
 		named{"split", []int{2}, []float32{2, 0}},
 		named{"reward", []int{2, 3}, make([]float32, 6)},
@@ -174,7 +175,7 @@ func TestNPZ_LengthMaskAndParts(t *testing.T) {
 	d := mustRead(t, Options{Rename: map[string]string{"obs": "y"}}, path)
 	equal(t, "mask", d.Episodes[0].Mask, []float32{1, 1, 1, 0, 0, 0})
 	equal(t, "observations", d.Episodes[0].Observations, []float32{1, 2, 3, 0, 0, 0})
-	if e := d.Episodes[1]; e.T != 2 || e.Mask != nil || len(e.Observations) != 4 {
+	if e := d.Episodes[1]; e.T != 2 || e.Mask != nil || len(e.Observations) != 4 || len(e.Modes) != 2 {
 		t.Errorf("padding was read: %+v", e)
 	}
 	equal(t, "notes", d.Notes, []string{"array reward [2 3] is not used"})

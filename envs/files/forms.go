@@ -180,7 +180,8 @@ func (c *clock) writeIn(t, offset float64) string {
 	case c.based:
 		return strconv.FormatInt(c.base+int64(math.Round(t)), 10)
 	case c.hoursMinutes:
-		return strconv.Itoa(int(math.Floor(t/3600))*100 + int(math.Round(math.Mod(t, 3600)/60)))
+		minutes := int(math.Round((t - day*math.Floor(t/day)) / 60))
+		return strconv.Itoa(minutes/60%24*100 + minutes%60)
 	case !c.dates:
 		return c.writeNumber(t)
 	case c.numbered:

@@ -31,7 +31,11 @@ func (c *clock) even(times []float64, common calendar) (calendar, []int, error) 
 		grids = c.candidates(times)
 	}
 	for _, grid := range grids {
-		if at, dt, bad := steps(times, grid, c.rounding()); bad < 0 {
+		at, dt, bad := steps(times, grid, c.rounding())
+		if bad < 0 && common.step > 0 && !grid.fits(dt, at[len(at)-1], c.rounding()) {
+			bad = 1
+		}
+		if bad < 0 {
 			grid.step = dt
 			return grid, at, nil
 		}
@@ -43,16 +47,18 @@ func (c *clock) even(times []float64, common calendar) (calendar, []int, error) 
 			row = bad
 		}
 	}
-	return calendar{}, nil, &unevenError{
-		row: row, from: c.text(times[row-1]), to: c.text(times[row]),
-		usual: c.gap(median(gaps(times))),
+	uneven := &unevenError{row: row, from: c.text(times[row-1]), to: c.text(times[row])}
+	if uneven.usual = c.gap(median(gaps(times))); common.step > 0 {
+		uneven.usual, uneven.shared = c.gap(common.length()), true
 	}
+	return calendar{}, nil, uneven
 }
 
 // unevenError says which time is off every grid. Its texts are in the form of the column.
 type unevenError struct {
 	row             int
 	from, to, usual string
+	shared          bool   // usual is the step of the recordings together
 	step            string // a step to resample with
 }
 
@@ -66,6 +72,9 @@ func ResampleStep(err error) (step string, uneven bool) {
 }
 
 func (e *unevenError) Error() string {
+	if e.shared {
+		return fmt.Sprintf("t goes from %s to %s, off the grid of %s that other recordings have", e.from, e.to, e.usual)
+	}
 	return fmt.Sprintf("t goes from %s to %s, where %s is usual", e.from, e.to, e.usual)
 }
 
@@ -136,16 +145,35 @@ func gcd(a, b int) int {
 
 // businessDays reports whether times are days from Monday to Friday over more than a week, mostly one after the other.
 func businessDays(times []float64) bool {
-	if len(times) < 6 || median(gaps(times)) != day {
-		return false
-	}
-	for _, t := range times {
+	return len(times) >= 6 && median(gaps(times)) == day && weekdays(times) && times[len(times)-1]-times[0] > 7*day
+}
+
+// weekdays reports whether all times are whole days from Monday to Friday.
+func weekdays(times []float64) bool {
+	return !slices.ContainsFunc(times, func(t float64) bool {
 		weekday := time.Unix(int64(t), 0).UTC().Weekday()
-		if math.Mod(t, day) != 0 || weekday == time.Saturday || weekday == time.Sunday {
-			return false
-		}
+		return math.Mod(t, day) != 0 || weekday == time.Saturday || weekday == time.Sunday
+	})
+}
+
+// with is the grid that recordings with two grids share: of months the largest number that divides both, else the one
+// with the shorter steps. The zero calendar is no grid yet.
+func (c calendar) with(other calendar) calendar {
+	switch {
+	case c.step == 0:
+		return other
+	case c.unit == "month" && other.unit == "month":
+		return calendar{step: float64(gcd(int(c.step), int(other.step))), unit: "month"}
+	case other.length() < c.length()*(1-1e-6):
+		return other
 	}
-	return times[len(times)-1]-times[0] > 7*day
+	return c
+}
+
+// fits reports whether a recording of n steps that dt fits best has the steps of this grid: it may be 5 % off, as two
+// clocks are, or what rounding of the first and the last time explains.
+func (c calendar) fits(dt float64, n int, rounding float64) bool {
+	return math.Abs(dt-c.step)*float64(n) <= jitter*c.step*float64(n)+2*rounding
 }
 
 // steps counts the steps of a grid between the rows. dt is the step that fits all rows best. bad is the first row
@@ -154,13 +182,15 @@ func businessDays(times []float64) bool {
 // errors of gaps do not add up.
 func steps(times []float64, grid calendar, rounding float64) (at []int, dt float64, bad int) {
 	at = make([]int, len(times))
-	if !(grid.step > 0) {
+	if !(grid.step > 0) || grid.unit == "month" && len(monthGrids(times)) == 0 {
 		return nil, 0, 1
 	}
 	for i := 1; i < len(times); i++ {
 		n := math.Round((grid.position(times[i]) - grid.position(times[i-1])) / grid.step)
 		if grid.unit == "month" { // months are of unequal lengths: whole ones are counted
-			n = math.Round(float64(month(times[i])-month(times[i-1])) / grid.step)
+			if n = float64(month(times[i])-month(times[i-1])) / grid.step; n != math.Trunc(n) {
+				return nil, 0, i
+			}
 		}
 		// Two rows of one step, or a gap that no recording has.
 		if n < 1 || n > 1<<40 {

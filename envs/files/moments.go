@@ -100,10 +100,11 @@ func (t *Times) Step(texts []string) (int, error) {
 		at, _ = c.code.seconds(at)
 	case c.numbered:
 		at *= day
-	case c.ofDay && at < t.first: // after midnight
-		at += day
 	case c.dates && t.clock.zoned:
 		at = t.onGrid(at, c.offset, strings.Contains(c.layout, "07"))
+	}
+	if (c.ofDay || c.hoursMinutes) && at < t.first { // after midnight
+		at += day
 	}
 	// The second column has the time of the day.
 	if t.ofDay != nil {

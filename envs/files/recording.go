@@ -21,6 +21,9 @@ func (t *table) close(e *rows) error {
 		return nil
 	}
 	from, to := slices.Min(e.lines), slices.Max(e.lines)
+	if t.options.ControlsAfter {
+		e.controls = shifted(e.controls, len(e.lines), d.Spec.Control)
+	}
 	if err := t.interval(e); err != nil {
 		return err
 	}
@@ -38,10 +41,6 @@ func (t *table) close(e *rows) error {
 	}
 	if e.id != "" {
 		episode.Source = fmt.Sprintf("episode %s (%s)", e.id, episode.Source)
-	}
-	// The last row of controls acts behind the end, and the first step has none.
-	if t.options.ControlsAfter {
-		episode.Controls = shifted(episode.Controls[:max(0, T-1)*d.Spec.Control], T, d.Spec.Control)
 	}
 	// The one mask of a row is that of all its channels.
 	if e.mask != nil {
@@ -68,7 +67,8 @@ func converted[To, From float32 | float64](values []From) []To {
 }
 
 // grids puts the rows of all recordings in the order of their times, and finds the finest grid that one of them
-// needs: the grid of all. Before, it settles what the times mean.
+// needs: the grid of all. Before, it settles what the times mean. A recording that is too short to show a grid of its
+// own may lie on that of the others.
 func (t *table) grids() error {
 	if !t.hasTime {
 		return nil
@@ -82,6 +82,7 @@ func (t *table) grids() error {
 		t.hours()
 		t.codes()
 	}
+	var uneven error
 	for _, e := range t.list {
 		if err := t.order(e); err != nil {
 			return err
@@ -90,13 +91,18 @@ func (t *table) grids() error {
 		if len(e.time) < 2 || t.options.Resample != "" {
 			continue
 		}
-		grid, _, err := t.grid(e)
-		if err != nil {
-			return err
+		if grid, _, err := t.grid(e, calendar{}); err == nil {
+			t.common = t.common.with(grid)
+		} else if uneven == nil {
+			uneven = err
 		}
-		if t.common.step == 0 || grid.length() < t.common.length()*(1-1e-6) {
-			t.common = grid
-		}
+	}
+	if t.common.step == 0 {
+		return uneven
+	}
+	// Days of one recording from Monday to Friday are whole days, too, if another one has weekends.
+	if t.common.unit == "business day" && slices.ContainsFunc(t.list, func(e *rows) bool { return !weekdays(e.time) }) {
+		t.common = calendar{step: 1, unit: "day"}
 	}
 	return nil
 }
@@ -107,7 +113,7 @@ func (t *table) interval(e *rows) error {
 	if !t.hasTime || len(e.time) < 2 {
 		return nil
 	}
-	grid, at, err := t.grid(e)
+	grid, at, err := t.grid(e, t.common)
 	if err != nil {
 		return err
 	}
@@ -120,7 +126,10 @@ func (t *table) interval(e *rows) error {
 			return formatFault("", errLimit)
 		}
 		t.added += n - len(slices.Compact(slices.Clone(at)))
-		e.spread(t.data.Spec, at, n)
+		if t.options.Resample != "" {
+			e.hide(t.data.Spec.Observation)
+		}
+		e.spread(t.data.Spec, at, n, t.options.ControlsAfter)
 	}
 	e.times = t.times(e, grid)
 	if grid = grid.named(); t.data.Spec.DT == 0 {
@@ -169,10 +178,11 @@ func (t *table) order(e *rows) error {
 	return nil
 }
 
-// grid finds the even grid of a recording, or the one that was asked for, and the step of each row.
-func (t *table) grid(e *rows) (calendar, []int, error) {
+// grid finds the even grid of a recording, or the one that was asked for, and the step of each row. A common grid is
+// that of all recordings.
+func (t *table) grid(e *rows, common calendar) (calendar, []int, error) {
 	if t.options.Resample == "" {
-		grid, at, err := t.clock.even(e.time, t.common)
+		grid, at, err := t.clock.even(e.time, common)
 		var uneven *unevenError
 		if errors.As(err, &uneven) {
 			uneven.step = t.clock.suggestedStep(e.time)
@@ -367,9 +377,23 @@ func (e *rows) sort(s envs.Spec) {
 	}
 }
 
+// hide makes NaN of the observations that the mask of their row calls missing, so that no mean takes them. There is no
+// mask then.
+func (e *rows) hide(channels int) {
+	for i, observed := range e.mask {
+		if observed == 0 {
+			for j := range channels {
+				e.observations[i*channels+j] = math.NaN()
+			}
+		}
+	}
+	e.mask = nil
+}
+
 // spread puts row i at step at[i] of n steps. Several rows of a step are averaged, the last one counts for labels,
-// masks and modes. Steps without a row have no observations; everything else is as in the step before.
-func (e *rows) spread(s envs.Spec, at []int, n int) {
+// masks and modes. Steps without a row have no observations; everything else is as in the step before. after says that
+// the controls of row i act from row i−1 on: so they do at the steps between the two.
+func (e *rows) spread(s envs.Spec, at []int, n int, after bool) {
 	for k, c := range e.columns(s) {
 		old := *c.values
 		if old == nil {
@@ -377,15 +401,23 @@ func (e *rows) spread(s envs.Spec, at []int, n int) {
 		}
 		list, count := make([]float64, n*c.width), make([]float64, n*c.width)
 		for i, step := range at {
+			from := step
+			if after && c.values == &e.controls && i > 0 {
+				from = min(step, at[i-1]+1)
+			}
 			for j := range c.width {
-				v, to := old[i*c.width+j], step*c.width+j
-				switch {
-				case math.IsNaN(v):
-				case c.mean:
-					count[to]++
-					list[to] += (v - list[to]) / count[to]
-				default:
+				v := old[i*c.width+j]
+				if math.IsNaN(v) {
+					continue
+				}
+				for to := from*c.width + j; to < step*c.width; to += c.width {
 					list[to], count[to] = v, 1
+				}
+				to := step*c.width + j
+				if count[to]++; c.mean {
+					list[to] += (v - list[to]) / count[to]
+				} else {
+					list[to] = v
 				}
 			}
 		}

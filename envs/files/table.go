@@ -51,6 +51,7 @@ type table struct {
 	sorted   int  // recordings whose rows were put in the order of time
 	dropped  int  // recordings of one row
 	blanks   int  // blank lines of a table of one column
+	comments int  // lines up to the last row that are comments
 	rowsRead int
 	zoneNote string         // of offsets from UTC that change
 	marked   map[string]int // cells by the mark that stands for a missing value there
@@ -206,13 +207,18 @@ func (t *table) readHeader() error {
 	return nil
 }
 
-// blank adds the rows of blank lines, which a reader of tables skips: in a table of one column they are missing values.
+// blank adds the rows of blank lines, which a reader of tables skips: in a table of one column they are missing values,
+// but for those that are comments.
 func (t *table) blank() error {
-	line := t.in.row()
+	comments := t.comments
+	if in, ok := t.in.(interface{ comments() int }); ok {
+		t.comments = in.comments()
+	}
 	if len(t.header) > 1 || t.last == nil {
 		return nil
 	}
-	for before := t.last.lines[len(t.last.lines)-1]; line-before > 1; before++ {
+	before, line := t.last.lines[len(t.last.lines)-1], t.in.row()
+	for before += t.comments - comments; line-before > 1; before++ {
 		t.blanks++
 		if err := t.row([]string{""}); err != nil {
 			return err

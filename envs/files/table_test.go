@@ -95,6 +95,57 @@ func TestTable_Resample(t *testing.T) {
 	equal(t, "steps from the first row on", d.Episodes[0].Observations, []float32{1.5, 0, 3, 4})
 	d = readAs(t, Options{Resample: "1q", Time: "t"}, "t,y\n2024-01,1\n2024-02,2\n2024-03,3\n2024-04,7\n")
 	equal(t, "quarters of months", d.Episodes[0].Observations, []float32{2, 7})
+	d = readAs(t, Options{Resample: "2"}, "t,y,mask\n0,1,1\n1,1000,0\n2,3,0\n3,4,1\n4,1000,0\n5,1000,0\n6,7,1\n7,8,1\n")
+	equal(t, "means of what is observed", d.Episodes[0].Observations, []float32{1, 4, 0, 7.5})
+	equal(t, "a step with nothing observed", d.Episodes[0].Mask, []float32{1, 1, 0, 1})
+}
+
+// Controls that act behind their row act up to the next one, whatever the grid, and alike from a table and from arrays.
+func TestTable_ControlsAfterTheirRow(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, resample  string
+		times, controls []float64
+		want            []float32
+	}{
+		{"means of two", "2", []float64{0, 1, 2, 3, 4, 5}, []float64{10, 20, 30, 40, 50, 60}, []float32{0, 25, 45}},
+		{"steps between rows", "1", []float64{0, 2, 4}, []float64{10, 20, 30}, []float32{0, 10, 10, 20, 20}},
+		{"missing rows", "", []float64{0, 1, 2, 4, 5}, []float64{10, 20, 30, 40, 50}, []float32{0, 10, 20, 30, 30, 40}},
+	} {
+		var text strings.Builder
+		text.WriteString("t,y,u\n")
+		for i, at := range c.times {
+			text.WriteString(itoa(int(at)) + ",1," + itoa(int(c.controls[i])) + "\n")
+		}
+		o := Options{Resample: c.resample, ControlsAfter: true}
+		equal(t, c.name, readAs(t, o, text.String()).Episodes[0].Controls, c.want)
+		if c.resample == "" { // arrays have all rows
+			continue
+		}
+		n := len(c.times)
+		file := npz(t, named{"y", []int{1, n, 1}, make([]float64, n)}, named{"u", []int{1, n, 1}, c.controls},
+			named{"t", []int{1, n}, c.times})
+		arrays := mustRead(t, o, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz"))
+		equal(t, c.name+", arrays", arrays.Episodes[0].Controls, c.want)
+	}
+}
+
+// Lines that begin with # are comments, unless that is the sign of a missing value in their first cell or stands within
+// quotes. They move no row.
+func TestTable_Comments(t *testing.T) {
+	t.Parallel()
+	d := readAs(t, Options{Observe: []string{"y", "x"}}, "# made by hand\ny,x\n1,2\n#N/A,3\n# y,x,\"z\n4,5\n#NA,6")
+	equal(t, "the first cell", d.Episodes[0].Mask, []float32{1, 1, 0, 1, 1, 1, 0, 1})
+	d = readAs(t, Options{Observe: []string{"y"}}, "y\n1\n# the sensor was restarted\n2\n\n# twice\n\n3\n#N/A\n4\n")
+	equal(t, "one column", d.Episodes[0].Mask, []float32{1, 1, 0, 0, 1, 0, 1})
+	d = readAs(t, Options{Observe: []string{"y"}}, "y,id\n1,\"a\n# b\"\n2,\"a\n# b\"\n")
+	if e := d.Episodes[0]; e.T != 2 {
+		t.Errorf("a line within quotes is taken for a comment: %d steps of %q", e.T, e.Name)
+	}
+	path := filepath.Join(write(t, map[string]string{"d.csv": "sep=;\ny;x\n1;2\n3;oops\n"}), "d.csv")
+	if _, err := Read([]string{path}, Options{Observe: []string{"y", "x"}}); err == nil || !strings.Contains(err.Error(), "line 4") {
+		t.Errorf("%v, want a fault in line 4", err)
+	}
 }
 
 func TestTable_NumbersOfOtherCountries(t *testing.T) {
