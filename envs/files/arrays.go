@@ -52,6 +52,7 @@ type builder struct {
 	single  bool              // y is one episode
 	steps   []int             // of each episode, without its padding
 	after   bool              // the control of a step acts behind it
+	grid    calendar          // that the times of the episodes lie on
 	data    *Dataset
 }
 

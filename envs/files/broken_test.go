@@ -79,6 +79,9 @@ var broken = []struct {
 	{name: "length for too few episodes", files: one("a.npz", func(t testing.TB) string {
 		return npz(t, append(good(), named{"length", []int{1}, []float32{3}})...)
 	})},
+	{name: "episodes of other steps", files: one("a.npz", func(t testing.TB) string {
+		return npz(t, named{"y", []int{2, 3, 1}, make([]float32, 6)}, named{"t", []int{2, 3}, []float32{0, 1, 2, 0, 3, 6}})
+	})},
 	{name: "modes that are no whole numbers", files: one("a.npz", func(t testing.TB) string {
 		return npz(t, named{"y", []int{1, 2, 1}, make([]float32, 2)}, named{"z", []int{1, 2}, []float32{0, 0.5}})
 	})},
@@ -145,6 +148,9 @@ var broken = []struct {
 	}},
 	{name: "two files with another dt", files: func(testing.TB) map[string]string {
 		return map[string]string{"a.csv": "t,y\n0,1\n1,2\n", "b.csv": "t,y\n0,1\n2,2\n"}
+	}},
+	{name: "two files with dt in other units", paths: []string{"a.csv", "b.csv"}, files: func(testing.TB) map[string]string {
+		return map[string]string{"a.csv": "t,y\n2024-01-01,1\n2024-01-02,2\n", "b.csv": "t,y\n2024-01-01 00:00,1\n2024-01-01 01:00,2\n"}
 	}},
 	{name: "folder without data", paths: []string{"."}, files: one("readme.txt", text("nothing"))},
 	{name: "unknown ending", files: one("a.pkl", text("pickle"))},

@@ -156,8 +156,8 @@ func naturalOrder(a, b string) int {
 // digits is the number of decimal digits that s begins with.
 func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 
-// join appends the episodes of another file, which has to describe the same system. Channels, their names, units of
-// time and images have to be the same, and steps as long to 1 %. Notes are joined too; each is there once.
+// join appends the episodes of another file, which has to describe the same system. Channels, their names and
+// images have to be the same, and steps as long to 1 %. Notes are joined too; each is there once.
 func (d *Dataset) join(o *Dataset) error {
 	for _, f := range []struct {
 		name      string
@@ -168,7 +168,6 @@ func (d *Dataset) join(o *Dataset) error {
 		{"u", o.Spec.Control, d.Spec.Control},
 		{"states", o.Spec.State, d.Spec.State},
 		{"labels", o.Spec.Labels, d.Spec.Labels},
-		{"units of t", o.TimeUnit, d.TimeUnit},
 		{"names of y", o.ObservationNames, d.ObservationNames},
 		{"names of u", o.ControlNames, d.ControlNames},
 		{"names of states", o.StateNames, d.StateNames},
@@ -185,10 +184,11 @@ func (d *Dataset) join(o *Dataset) error {
 	}
 	// A file that does not say its step takes that of the others.
 	if d.Spec.DT == 0 {
-		d.Spec.DT = o.Spec.DT
+		d.Spec.DT, d.TimeUnit = o.Spec.DT, o.TimeUnit
 	}
-	if a, b := d.Spec.DT, o.Spec.DT; b > 0 && (b > 1.01*a || b < 0.99*a) {
-		return faultf("dt", "resample one of them", "the time between two steps is %v, in the files before %v", b, a)
+	if a, b := d.Spec.DT, o.Spec.DT; b > 0 && (b > 1.01*a || b < 0.99*a || o.TimeUnit != d.TimeUnit) {
+		return faultf("dt", "resample one of them", "the time between two steps is %v, in the files before %v",
+			strings.TrimSpace(fmt.Sprint(b, " ", o.TimeUnit)), strings.TrimSpace(fmt.Sprint(a, " ", d.TimeUnit)))
 	}
 	d.Episodes = append(d.Episodes, o.Episodes...)
 	for _, note := range o.Notes {
