@@ -23,22 +23,22 @@ type LatentPlane struct {
 	Points       [][3]float64
 }
 
-// ActivationCurve is the mean weight of each base system over a coordinate, by bins of equal width. Weights are
-// those of one path of draws, as the switch mixes, not averages of several.
+// ActivationCurve is the mean of each mixing weight over a coordinate, by bins of equal width. Weights are those of
+// one path of draws, as the switch mixes, not averages of several; those of a body follow those of the one before.
 type ActivationCurve struct {
 	Over string // what the coordinate is, with its unit
 	// Middles of the bins, and how many steps fell into each.
 	At     []float64
 	Count  []int
-	Mean   [][]float64 // [bin][system]; NaN in an empty bin
-	Ratios []Estimate  // for each system: correlation ratio of its weight with the bins, 0 to 1
+	Mean   [][]float64 // [bin][M]; NaN in an empty bin
+	Ratios []Estimate  // for each weight: its correlation ratio with the bins, 0 to 1
 }
 
 // LatentReport is the result of the protocol Latent.
 type LatentReport struct {
 	Task        Task
 	Environment string
-	M           int
+	M, Systems  int               // mixing weights, and the base systems that all bodies share
 	Planes      []LatentPlane     // one for each rate
 	Curves      []ActivationCurve // over the limited coordinates, and over the angle that turns
 	Notes       []string
@@ -53,7 +53,7 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	if err := task.validate(f.Dims(), spec); err != nil {
 		return LatentReport{}, err
 	}
-	r := LatentReport{Task: task, Environment: spec.Name}
+	r := LatentReport{Task: task, Environment: spec.Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
 	test := task.test(env, task.Length)
 	r.look(probes, &test, task.filter(f, test, noiseOfTest))
 	return r, nil
@@ -61,7 +61,7 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 
 // LatentMetrics is what Latent reports, before it is measured. The values mean nothing.
 func LatentMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
-	r := LatentReport{Task: task, Environment: env.Spec().Name}
+	r := LatentReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
 	r.look(probesOf(env), &trials{}, unfiltered(f))
 	return r.Report().Metrics
 }
@@ -70,17 +70,18 @@ func LatentMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 // planes alone.
 func (r *LatentReport) look(probes envs.Probes, test *trials, hidden *filtered) {
 	if hidden == nil {
+		r.M, r.Systems = 0, 0
 		r.Notes = append(r.Notes, "This family of models infers no latent state.")
 		return
 	}
 	for _, rate := range probes.Rates {
 		r.Planes = append(r.Planes, latentPlane(rate, test, hidden))
 	}
-	if hidden.M < 2 {
+	if r.Systems < 2 {
+		r.M, r.Systems = 0, 0
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
 		return
 	}
-	r.M = hidden.M
 	for _, c := range probes.Limited {
 		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, test, hidden,
 			func(x []float32) float64 { return float64(x[c.Index]) }))
@@ -250,7 +251,7 @@ func (r LatentReport) PointTable() Table {
 // Report returns the figures in the form that scripts read. Correlations keep their signs; a correlation ratio is
 // the largest over the systems.
 func (r LatentReport) Report() Report {
-	out := Report{Protocol: "latent", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.M)}}
+	out := Report{Protocol: "latent", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.Systems)}}
 	var rates, over []string
 	var first, second []float64
 	var ratios []Estimate

@@ -150,6 +150,67 @@ func (h halves) by(dst *model.Filtering, prefix model.Batch, first func(x []floa
 	}
 }
 
+// TestSwitches_BodiesShareSystems: systems in use are counted over all bodies, and what a system says of a contact is
+// not thinned out by the bodies that are elsewhere.
+func TestSwitches_BodiesShareSystems(t *testing.T) {
+	env, o := newMaze(t), probeTask()
+	for _, c := range []struct {
+		name                    string
+		of                      func(contact float32) int
+		perplexity, information float64
+	}{
+		{"always the second system", func(float32) int { return 1 }, 1, 0},
+		{"a system at contacts", func(contact float32) int { return int(contact) }, math.NaN(), 1},
+	} {
+		r, err := eval.Switches(agents{newSimulator(env, o), c.of}, env, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Share) != 4 || r.Report().Numbers()["systems"] != 4 || len(r.CurveTable().Rows) != 12 {
+			t.Errorf("%s: %d shares, %v systems, want 4 of them; %d weights, want 12", c.name, len(r.Share),
+				r.Report().Numbers()["systems"], len(r.CurveTable().Rows))
+		}
+		if got := r.Perplexity.Value; math.Abs(got-c.perplexity) > 1e-9 || got > 2 {
+			t.Errorf("%s: perplexity %v", c.name, got)
+		}
+		for i := range 3 {
+			if got := r.InformationOfSystem[i].Value; math.Abs(got-c.information) > 1e-9 {
+				t.Errorf("%s: information %v about %s, want %v", c.name, got, r.Contacts[i], c.information)
+			}
+		}
+	}
+	l, err := eval.Latent(agents{newSimulator(env, o), func(float32) int { return 0 }}, env, o)
+	if err != nil || l.Report().Numbers()["systems"] != 4 {
+		t.Errorf("latent: %v systems, want 4 (%v)", l.Report().Numbers()["systems"], err)
+	}
+}
+
+// agents have four systems and a switch for each of three bodies, which follows the body's own contact with a wall.
+type agents struct {
+	*simulator
+	of func(contact float32) int
+}
+
+func (a agents) Dims() model.Dims {
+	d := a.simulator.Dims()
+	d.M, d.Bodies = 12, 3
+	return d
+}
+func (a agents) Clone() model.Forecaster { return a }
+
+func (a agents) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
+	var labels model.Filtering
+	a.simulator.Filter(&labels, prefix, noise)
+	dst.Resize(prefix.T, prefix.B, a.Dims().NZ, 12)
+	clear(dst.Mean)
+	clear(dst.Switches)
+	for i := range prefix.T * prefix.B {
+		for body := range 3 {
+			dst.Switches[12*i+4*body+a.of(labels.Switches[i*labels.M+1+body])] = 1
+		}
+	}
+}
+
 // nearWall acts by the first system where the first body is near a vertical wall, as the protocol defines it.
 type nearWall struct{ halves }
 

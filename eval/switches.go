@@ -23,15 +23,20 @@ type SwitchMap struct {
 type SwitchReport struct {
 	Task        Task
 	Environment string
-	// Mixing weights of the model; 0 where there is nothing to look at.
+	// Mixing weights of the model, those of a body after those of the one before; 0 where there is nothing to look at.
 	M int
-	// Perplexity is exp of the entropy of the mean weights: how many base systems are in use, 1 to M.
+	// Base systems, which all bodies share: M of a model without bodies.
+	Systems int
+	// Perplexity is exp of the entropy of the mean weights: how many base systems are in use, 1 to Systems.
 	Perplexity Estimate
-	Share      []Estimate // mean weight of each base system, of a sum of 1
+	Share      []Estimate // mean weight of each base system over all bodies, of a sum of 1
 	Contacts   []string
 	// Information about each of the contacts, over the entropy of the contact, 0 to 1: what the weights of a step
 	// hold, at least, by a tree that tells the contact's probability from them; and what is known of a step by
-	// which system acts, drawn by its weight.
+	// which system acts, drawn by its weight. With several bodies it is that of the body whose
+	// system tells most, a lower bound of what all of them tell together: systems of the bodies that do not touch
+	// anything say little of a contact, and a mean over bodies, or systems without whose they are, would fall with
+	// the number of bodies.
 	Information, InformationOfSystem []Estimate
 	Walls                            *WallRatios // nil: the environment has no walls in the plane
 	Maps                             []SwitchMap // one for each body; none where nothing moves in the plane
@@ -42,8 +47,8 @@ type SwitchReport struct {
 // share of the weight's variance that lies between the two groups of steps.
 type WallRatios struct {
 	Reach                float64      // within how much of a wall's face a centre counts as near: radius and mean step
-	Vertical, Horizontal [][]Estimate // [body][system]
-	// The largest over bodies and systems.
+	Vertical, Horizontal [][]Estimate // [body][M]
+	// The largest over bodies and weights.
 	LargestVertical, LargestHorizontal Estimate
 }
 
@@ -61,7 +66,7 @@ func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error)
 	if err := task.validate(f.Dims(), spec); err != nil {
 		return SwitchReport{}, err
 	}
-	r := SwitchReport{Task: task, Environment: spec.Name, M: f.Dims().M}
+	r := SwitchReport{Task: task, Environment: spec.Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
 	test := task.test(env, task.Length)
 	r.look(env, &test, task.filter(f, test, noiseOfTest))
 	return r, nil
@@ -69,20 +74,20 @@ func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error)
 
 // SwitchMetrics is what Switches reports, before it is measured. The values mean nothing.
 func SwitchMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
-	r := SwitchReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M}
+	r := SwitchReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
 	r.look(env, &trials{}, unfiltered(f))
 	return r.Report().Metrics
 }
 
-// look enters what a model infers about trials. A model with fewer than two weights gets a note alone.
+// look enters what a model infers about trials. A model with fewer than two base systems gets a note alone.
 func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
-	if hidden == nil || hidden.M < 2 {
-		r.M = 0
+	if hidden == nil || r.Systems < 2 {
+		r.M, r.Systems = 0, 0
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
 		return
 	}
 	probes := probesOf(env)
-	weights := shares(hidden.sample, hidden.M)
+	weights := shares(hidden.sample, r.Systems)
 	labels := r.use(weights, test, env.Spec(), probes.Contacts)
 	// The weights themselves, not their shares: a tree may use what a sum of 1 would hide.
 	for _, y := range labels {
@@ -96,8 +101,8 @@ func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
 	}
 }
 
-// shares scales the weights of each step to a sum of 1, as those of sigmoids have not; steps without weight, as
-// the first of a trial, stay zero. w is [steps,m] and stays as it is.
+// shares scales the weights of each switch at each step to a sum of 1, as those of sigmoids have not; steps without
+// weight, as the first of a trial, stay zero. w is [steps,switches,m] and stays as it is.
 func shares(w []float64, m int) []float64 {
 	scaled := make([]float64, len(w))
 	for i := 0; i < len(w); i += m {
@@ -115,8 +120,8 @@ func shares(w []float64, m int) []float64 {
 }
 
 // use measures perplexity and what the systems say of contacts, and returns at which steps [N,T] each contact holds. A
-// row of the tally holds, for each contact and system, the weight at steps with the contact; then the weight of each
-// system at all steps.
+// row of the tally holds, for each contact, the sum of each of the M weights over steps with the contact; then that of
+// each weight over all steps.
 func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contacts []int) [][]bool {
 	m := r.M
 	var labels [][]bool
@@ -137,15 +142,31 @@ func (r *SwitchReport) use(weights []float64, d *trials, spec envs.Spec, contact
 	}
 	// Behind the weights at each contact stand those at all steps.
 	all := len(r.Contacts) * m
-	r.Perplexity = sums.estimate(func(s []float64) float64 { return InUse(s[all:]) })
-	for i := range m {
-		r.Share = append(r.Share, sums.estimate(func(s []float64) float64 { return s[all+i] / sum(s[all:]) }))
+	r.Perplexity = sums.estimate(func(s []float64) float64 { return InUse(bySystem(s[all:], r.Systems)) })
+	for i := range r.Systems {
+		r.Share = append(r.Share, sums.estimate(func(s []float64) float64 {
+			return bySystem(s[all:], r.Systems)[i] / sum(s[all:])
+		}))
 	}
 	for c := range r.Contacts {
-		r.InformationOfSystem = append(r.InformationOfSystem,
-			sums.estimate(func(s []float64) float64 { return information(s[c*m:(c+1)*m], s[all:]) }))
+		r.InformationOfSystem = append(r.InformationOfSystem, sums.estimate(func(s []float64) float64 {
+			most := math.Inf(-1)
+			for i := 0; i < m; i += r.Systems {
+				most = max(most, information(s[c*m+i:][:r.Systems], s[all+i:][:r.Systems]))
+			}
+			return most
+		}))
 	}
 	return labels
+}
+
+// bySystem adds up the weights [bodies,systems] of each base system over the bodies.
+func bySystem(weights []float64, systems int) []float64 {
+	folded := make([]float64, systems)
+	for i, v := range weights {
+		folded[i%systems] += v
+	}
+	return folded
 }
 
 // The tree that bounds the information of weights, and the least probability that it may say.
@@ -256,7 +277,7 @@ func meanStep(bodies [][2]int, d *trials) float64 {
 	return sum / float64(d.N*(d.T-1)*len(bodies))
 }
 
-// wallRatios enters, for each body, kind of wall and system, the steps near a wall, the weight there, and the weight
+// wallRatios enters, for each body, kind of wall and weight, the steps near a wall, the weight there, and the weight
 // and its square at all steps; the first element counts steps. Vertical is kind 0, horizontal kind 1.
 func wallRatios(env walled, bodies [][2]int, d *trials, weights []float64, m int) *WallRatios {
 	r := &WallRatios{Reach: env.Radius() + meanStep(bodies, d)}

@@ -11,7 +11,7 @@ func (r SwitchReport) Table() Table {
 	t := Table{Title: r.Environment + ", use of the switch", Corner: "", Columns: []string{"value", "± SE"}, Decimals: 3}
 	add := func(name string, e Estimate) { t.Rows = append(t.Rows, Row{name, withErrors(e)}) }
 	if r.M > 0 {
-		add(fmt.Sprintf("perplexity of the mean weights (of %d systems)", r.M), r.Perplexity)
+		add(fmt.Sprintf("perplexity of the mean weights (of %d systems)", r.Systems), r.Perplexity)
 		for i, c := range r.Contacts {
 			add("information of the weights about "+c+" over its entropy, at least", r.Information[i])
 			add("  of which system acts", r.InformationOfSystem[i])
@@ -25,15 +25,25 @@ func (r SwitchReport) Table() Table {
 		"posterior given the whole episode, all steps but the first.", r.Task.Episodes)}, r.Notes...)
 	if w := r.Walls; w != nil {
 		t.Notes = append(t.Notes, fmt.Sprintf("Near: the centre within %.3f of a wall, the radius of a body and its mean "+
-			"step. The largest is over bodies and systems.", w.Reach))
+			"step. The largest is over bodies and weights.", w.Reach))
 	}
 	return t
 }
 
-// CurveTable holds the measures of every base system. Systems and bodies are counted from 1.
+// CurveTable holds the measures of every mixing weight: of its base system, and if the model has bodies of which of
+// their switches it is one. The share is that of the system. Systems, switches and bodies are counted from 1.
 func (r SwitchReport) CurveTable() Table {
 	t := Table{Corner: "system", Decimals: 6}
-	t.estimates("share", r.Share)
+	var share []Estimate
+	var of []float64 // the switch of each weight
+	for i := range r.M {
+		t.Rows = append(t.Rows, Row{Name: strconv.Itoa(i%r.Systems + 1)})
+		share, of = append(share, r.Share[i%r.Systems]), append(of, float64(i/r.Systems+1))
+	}
+	if r.M > r.Systems {
+		t.column("switch", of)
+	}
+	t.estimates("share", share)
 	if r.Walls != nil {
 		for b := range r.Walls.Vertical {
 			t.estimates(fmt.Sprintf("vertical_%d", b+1), r.Walls.Vertical[b])
@@ -43,8 +53,8 @@ func (r SwitchReport) CurveTable() Table {
 	return t
 }
 
-// MapTable holds every bin of the maps that anybody was in. x and y are the middle of the bin, weights have four
-// decimals.
+// MapTable holds every bin of the maps that anybody was in. x and y are the middle of the bin. Weights are in the
+// order of CurveTable and have four decimals.
 func (r SwitchReport) MapTable() Table {
 	t := Table{Corner: "bin", Columns: []string{"body", "x", "y", "steps"}, Decimals: 4}
 	for i := range r.M {
@@ -73,7 +83,7 @@ func (r SwitchReport) MapTable() Table {
 // Report returns the figures in the form that scripts read. A model without a switch has the first two counts
 // alone.
 func (r SwitchReport) Report() Report {
-	out := Report{Protocol: "switches", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.M)}}
+	out := Report{Protocol: "switches", Metrics: []Metric{count("episodes", r.Task.Episodes), count("systems", r.Systems)}}
 	if r.M == 0 {
 		return out
 	}

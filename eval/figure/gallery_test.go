@@ -148,7 +148,7 @@ func madeLatent() eval.LatentReport {
 
 func madeSwitches() eval.SwitchReport {
 	const bins = eval.MapBins
-	r := eval.SwitchReport{Environment: "maze", M: 3, Share: rising(3, 0.3, 0)}
+	r := eval.SwitchReport{Environment: "maze", M: 3, Systems: 3, Share: rising(3, 0.3, 0)}
 	m := eval.SwitchMap{Count: make([]int, bins*bins), Mean: make([]float64, bins*bins*3)}
 	for i := range m.Count {
 		x, y := float64(i%bins)/bins, float64(i/bins)/bins

@@ -25,9 +25,8 @@ func wallsOf(env envs.Env) []planar.Box {
 // mapColumns is how many maps share a row.
 const mapColumns = 8
 
-// Switches draws, for each body and base system, the mean weight of the system where the body was. Each map has a scale
-// of its own, from 0 to the number in its title. The square is [−1, 1]², x to the right and y up, with walls in
-// grey.
+// Switches draws, for each body and mixing weight, its mean where the body was. Each map has a scale of its own, from 0
+// to the number in its title. The square is [−1, 1]², x to the right and y up, with walls in grey.
 func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 	columns := min(mapColumns, r.M)
 	rows := (r.M + columns - 1) / columns * len(r.Maps)
@@ -52,19 +51,30 @@ func Switches(r eval.SwitchReport, walls []planar.Box) Figure {
 				at := vg.Rectangle{Min: vg.Point{X: left, Y: top - above - side}, Max: vg.Point{X: left + side, Y: top - above}}
 				highest := drawMap(c, at, m, i, r.M, walls)
 				c.FillText(textStyle(textSize, ink), vg.Point{X: left, Y: at.Max.Y + 3},
-					fmt.Sprintf("system %d: 0 to %.2g", i+1, highest))
+					fmt.Sprintf("%s: 0 to %.2g", weightName(r, i), highest))
 			}
 			top -= side + above + 6
 		}
 		drawScale(c, vg.Point{X: c.Max.X - 48, Y: c.Max.Y - 30 - side}, side)
 		words := "mean mixing weight of each base system where the body was, over x (right) and y (up) in [−1, 1]; " +
 			"grey: walls; white: not visited"
+		if r.M > r.Systems {
+			words += "; numbers: switch, system"
+		}
 		if columns < 4 {
 			words = "mean mixing weight over x and y in [−1, 1]"
 		}
 		caption(c, words)
 	}
 	return f
+}
+
+// weightName is the base system of a mixing weight, behind the number of the switch if each body has its own.
+func weightName(r eval.SwitchReport, i int) string {
+	if r.M == r.Systems {
+		return fmt.Sprintf("system %d", i+1)
+	}
+	return fmt.Sprintf("%d, system %d", i/r.Systems+1, i%r.Systems+1)
 }
 
 // drawMap draws the bins of one system into a rectangle of the page and returns the weight at the top of its
