@@ -8,72 +8,12 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// Judgement is what the results say of a claim. Of several statements the worst counts: fails, not measured,
-// undecided, holds.
-type Judgement string
-
-// The judgements.
-const (
-	Holds       Judgement = "holds"
-	Fails       Judgement = "does not hold"
-	Undecided   Judgement = "undecided"
-	NotMeasured Judgement = "not measured"
-)
-
-// Verdict is a judgement with the numbers behind it.
-type Verdict struct {
-	Judgement
-	Detail string
-}
-
 // Claim is a statement of the paper that results can support or contradict. judge reads the results alone.
 type Claim struct {
 	ID    string // for scripts
 	Part  Part
 	Text  string
 	judge func(r *Results) Verdict
-}
-
-// both joins the judgements of two statements that a claim makes together.
-func (j Judgement) both(o Judgement) Judgement {
-	for _, worst := range []Judgement{Fails, NotMeasured, Undecided} {
-		if j == worst || o == worst {
-			return worst
-		}
-	}
-	return Holds
-}
-
-// below judges whether the mean of a lies below that of b. The ranges of the seeds have to differ, too: where one range
-// lies within the other, or there is one seed, it is undecided.
-func below(a, b []float64) Judgement {
-	x, y := spreadOf(a), spreadOf(b)
-	switch {
-	case x.n == 0 || y.n == 0:
-		return NotMeasured
-	case x.n == 1 || y.n == 1, x.low >= y.low && x.high <= y.high, y.low >= x.low && y.high <= x.high:
-		return Undecided
-	case x.mean < y.mean:
-		return Holds
-	}
-	return Fails
-}
-
-// atLeast judges whether values reach a limit: all of them, none, or some. One value, of a single seed, decides
-// nothing.
-func atLeast(values []float64, limit float64) Judgement {
-	s := spreadOf(values)
-	switch {
-	case s.n == 0:
-		return NotMeasured
-	case s.n == 1:
-		return Undecided
-	case s.low >= limit:
-		return Holds
-	case s.high < limit:
-		return Fails
-	}
-	return Undecided
 }
 
 // Claims lists the claims of the paper, in its order.
@@ -134,43 +74,27 @@ func negative(values []float64) []float64 {
 	return list
 }
 
-// and joins the verdict of a further statement.
-func (v Verdict) and(o Verdict) Verdict {
-	v.Judgement = v.both(o.Judgement)
-	if v.Detail != "" && o.Detail != "" {
-		v.Detail += "; "
-	}
-	v.Detail += o.Detail
-	return v
-}
-
-// beyond reports whether the paper has no such row of table 1, and claims nothing of it.
-func (g *Group) beyond() bool {
-	return g.Key == "deterministic" || g.Key == "categorical" || g.Key == "bodies"
-}
-
-// best judges whether Normal is below every other model of the paper; the detail names the next.
+// best judges whether Normal is below every other row of the paper's table 1; the detail names the next. Rows that the
+// paper does not have decide nothing.
 func (r *Results) best(env string) Verdict {
 	v := Verdict{Judgement: Holds}
 	for _, k := range eval.Table1Horizons() {
-		metric := eval.Name("ratio_to_static", k)
-		normal := r.values(r.group(Table1, env, "normal"), "table1", metric)
-		var next *Group
-		for _, g := range r.of(Table1, env) {
-			if g.Key == "normal" || g.beyond() {
+		ratios := func(key string) []float64 {
+			return r.values(r.group(Table1, env, key), "table1", eval.Name("ratio_to_static", k))
+		}
+		normal := ratios("normal")
+		next, least := "", spread{}
+		for _, row := range eval.Paper("table1", env) {
+			if row.Key == "normal" {
 				continue
 			}
-			values := r.values(g, "table1", metric)
-			v.Judgement = v.both(below(normal, values))
-			if next == nil || spreadOf(values).mean < spreadOf(r.values(next, "table1", metric)).mean {
-				next = g
+			other := ratios(row.Key)
+			v.Judgement = v.both(below(normal, other))
+			if s := spreadOf(other); least.n == 0 || s.mean < least.mean {
+				next, least = row.Name, s
 			}
 		}
-		if next == nil {
-			return Verdict{Judgement: NotMeasured}
-		}
-		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next.Label,
-			spreadOf(r.values(next, "table1", metric)))})
+		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next, least)})
 	}
 	return v
 }
@@ -239,10 +163,11 @@ func probeClaims() []Claim {
 		{
 			"wall", Table1, "Maze: a tree tells contacts with walls from the switch with F1 0.46, which is above chance.",
 			func(r *Results) Verdict {
-				chance := r.values(r.group(Table1, "maze", "concrete"), "contact", "chance/mean")
+				concrete := r.group(Table1, "maze", "concrete")
+				f1, chance := r.values(concrete, "contact", "f1_tree/mean"), r.values(concrete, "contact", "chance/mean")
 				v := r.reaches(Table1, "maze", "concrete", "contact", "f1_tree/mean", 0.46)
 				v = v.and(r.stated("maze", "contact", "f1_tree/mean", "deterministic", "bodies", "categorical"))
-				return v.and(Verdict{Holds, "every step called a contact " + spreadOf(chance).String()})
+				return v.and(Verdict{below(chance, f1), "every step called a contact " + spreadOf(chance).String()})
 			},
 		},
 		{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
@@ -15,7 +16,12 @@ import (
 // not print is set to agree with its text.
 func published(t *testing.T, size Size) *Results {
 	t.Helper()
-	p := whole(t, size)
+	return publishedOf(t, whole(t, size))
+}
+
+// publishedOf are the same of a plan.
+func publishedOf(t *testing.T, p *Plan) *Results {
+	t.Helper()
 	r := &Results{Plan: p, runsDir: t.TempDir()}
 	for _, trial := range p.Trials {
 		byProtocol := map[string]Findings{}
@@ -130,6 +136,50 @@ func TestClaims_FailForTheOpposite(t *testing.T) {
 	for _, c := range Claims() {
 		if v := r.Judge(c); v.Judgement != Fails {
 			t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
+		}
+	}
+}
+
+// TestClaims_OfPartOfTheResults: what a claim compares has to be there, and nothing else decides it.
+func TestClaims_OfPartOfTheResults(t *testing.T) {
+	for _, c := range []struct {
+		name, claim string
+		choices     []Choice
+		change      func(g *Group, all map[string]Findings)
+		want        Judgement
+	}{
+		{
+			"Normal and Static alone", "best-maze",
+			[]Choice{"table1/maze/normal", "table1/maze/static"},
+			func(*Group, map[string]Findings) {}, NotMeasured,
+		},
+		{"a row that the paper does not have is better", "best-maze", nil, func(g *Group, all map[string]Findings) {
+			if g.Key == "linear" || g.Key == "kvae" || g.Key == "bodies" {
+				for name := range all["table1"].Numbers {
+					all["table1"].Numbers[name] *= 1e-6
+				}
+			}
+		}, Holds},
+		{"F1 below that of calling every step a contact", "wall", nil, func(_ *Group, all map[string]Findings) {
+			if n := all["contact"].Numbers; n != nil {
+				n["chance/mean"] += 0.4
+			}
+		}, Fails},
+	} {
+		p, err := NewPlan(config.Builtin().Kinds(), Quick, 2, c.choices)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := publishedOf(t, p)
+		for _, g := range r.of(Table1, "maze") {
+			for _, i := range g.trials {
+				c.change(g, r.found[i])
+			}
+		}
+		for _, claim := range Claims() {
+			if v := r.Judge(claim); claim.ID == c.claim && v.Judgement != c.want {
+				t.Errorf("%s: %s is said to be %q, want %q (%s)", c.name, c.claim, v.Judgement, c.want, v.Detail)
+			}
 		}
 	}
 }
