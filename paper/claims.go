@@ -129,7 +129,8 @@ func (r *Results) share(env string, want float64) Verdict {
 			logs = append(logs, -math.Abs(math.Log(normal[i]/fusion[i]/want)))
 		}
 		ratio := spreadOf(normal).mean / spreadOf(fusion).mean
-		v = v.and(Verdict{atLeast(logs, -math.Log(1.5)), fmt.Sprintf("k = %d: %s", k, short(ratio))})
+		v = v.and(Verdict{atLeast(logs, -math.Log(1.5)), fmt.Sprintf("k = %d: %s%s", k, short(ratio),
+			spreadOf(normal).lost())})
 	}
 	return v
 }

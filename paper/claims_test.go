@@ -3,6 +3,7 @@ package paper
 import (
 	"bytes"
 	"encoding/csv"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// published are results that are the paper's own figures, a little apart for each of two seeds; what the paper does
+// published are results that are the paper's own figures, a little apart for each seed; what the paper does
 // not print is set to agree with its text.
 func published(t *testing.T, size Size) *Results {
 	t.Helper()
@@ -33,7 +34,7 @@ func publishedOf(t *testing.T, p *Plan) *Results {
 	for _, part := range []Part{Table1, FHN, Ball, DT} {
 		for _, env := range []string{"maze", "reacher", "fhn", "ball"} {
 			for _, g := range r.of(part, env) {
-				for seed := range 2 {
+				for seed := range p.Seeds {
 					fill(r, g, seed)
 				}
 			}
@@ -145,35 +146,45 @@ func TestClaims_OfPartOfTheResults(t *testing.T) {
 	for _, c := range []struct {
 		name, claim string
 		choices     []Choice
-		change      func(g *Group, all map[string]Findings)
+		change      func(g *Group, seed int, all map[string]Findings)
 		want        Judgement
 	}{
 		{
 			"Normal and Static alone", "best-maze",
 			[]Choice{"table1/maze/normal", "table1/maze/static"},
-			func(*Group, map[string]Findings) {}, NotMeasured,
+			func(*Group, int, map[string]Findings) {}, NotMeasured,
 		},
-		{"a row that the paper does not have is better", "best-maze", nil, func(g *Group, all map[string]Findings) {
+		{"a row that the paper does not have is better", "best-maze", nil, func(g *Group, _ int, all map[string]Findings) {
 			if g.Key == "linear" || g.Key == "kvae" || g.Key == "bodies" {
 				for name := range all["table1"].Numbers {
 					all["table1"].Numbers[name] *= 1e-6
 				}
 			}
 		}, Holds},
-		{"F1 below that of calling every step a contact", "wall", nil, func(_ *Group, all map[string]Findings) {
+		{"F1 below that of calling every step a contact", "wall", nil, func(_ *Group, _ int, all map[string]Findings) {
 			if n := all["contact"].Numbers; n != nil {
 				n["chance/mean"] += 0.4
 			}
 		}, Fails},
+		{"a seed diverges", "velocity", nil, func(_ *Group, seed int, all map[string]Findings) {
+			if n := all["velocity"].Numbers; n != nil && seed == 0 {
+				n["r2_z/mean"] = math.NaN()
+			}
+		}, Undecided},
+		{"a seed diverges", "switch-maze", nil, func(g *Group, seed int, all map[string]Findings) {
+			if g.Key == "fusion" && seed == 0 {
+				all["table1"].Numbers["ratio_to_static/5"] = math.NaN()
+			}
+		}, Undecided},
 	} {
-		p, err := NewPlan(config.Builtin().Kinds(), Quick, 2, c.choices)
+		p, err := NewPlan(config.Builtin().Kinds(), Quick, 3, c.choices)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := publishedOf(t, p)
 		for _, g := range r.of(Table1, "maze") {
-			for _, i := range g.trials {
-				c.change(g, r.found[i])
+			for seed, i := range g.trials {
+				c.change(g, seed, r.found[i])
 			}
 		}
 		for _, claim := range Claims() {
@@ -194,10 +205,37 @@ func TestBelow(t *testing.T) {
 		{[]float64{4, 5, 6}, []float64{1, 2, 3}, Fails},
 		{[]float64{1, 9, 3}, []float64{4, 5, 6}, Undecided},
 		{[]float64{1}, []float64{4, 5}, Undecided},
+		{[]float64{1, math.NaN(), 3}, []float64{4, 5, 6}, Undecided},
 		{nil, []float64{4, 5}, NotMeasured},
 	} {
 		if got := below(c.a, c.b); got != c.want {
 			t.Errorf("%v below %v: %s, want %s", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestAtLeast: every seed has to reach the limit, that of a model which diverged too.
+func TestAtLeast(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		values []float64
+		want   Judgement
+		shown  string
+	}{
+		{[]float64{1, 2, 3}, Holds, "2.00 (1.00 to 3.00)"},
+		{[]float64{0, 2, 3}, Undecided, "1.67 (0.00 to 3.00)"},
+		{[]float64{0, 0.5}, Fails, "0.250 (0.00 to 0.500)"},
+		{[]float64{2, nan, 2}, Undecided, "2.00 (2.00 to 2.00), 2 of 3 seeds finite"},
+		{[]float64{0.5, nan}, Fails, "0.500, 1 of 2 seeds finite"},
+		{[]float64{nan, nan}, Fails, "–, 0 of 2 seeds finite"},
+		{[]float64{2}, Undecided, "2.00"},
+		{nil, NotMeasured, "–"},
+	} {
+		if got := atLeast(c.values, 1); got != c.want {
+			t.Errorf("%v at least 1: %s, want %s", c.values, got, c.want)
+		}
+		if got := spreadOf(c.values).String(); got != c.shown {
+			t.Errorf("%v is shown as %q, want %q", c.values, got, c.shown)
 		}
 	}
 }

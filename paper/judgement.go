@@ -29,13 +29,14 @@ func (j Judgement) both(o Judgement) Judgement {
 }
 
 // below judges whether the mean of a lies below that of b. The ranges of the seeds have to differ, too: where one range
-// lies within the other, or there is one seed, it is undecided.
+// lies within the other, or there is one seed, it is undecided. So it is where a value is not finite, as then is the
+// mean.
 func below(a, b []float64) Judgement {
 	x, y := spreadOf(a), spreadOf(b)
 	switch {
-	case x.n == 0 || y.n == 0:
+	case x.seeds == 0 || y.seeds == 0:
 		return NotMeasured
-	case x.n == 1 || y.n == 1, x.low >= y.low && x.high <= y.high, y.low >= x.low && y.high <= x.high:
+	case x.seeds == 1 || y.seeds == 1, x.n < x.seeds || y.n < y.seeds, x.low >= y.low && x.high <= y.high, y.low >= x.low && y.high <= x.high:
 		return Undecided
 	case x.mean < y.mean:
 		return Holds
@@ -43,19 +44,19 @@ func below(a, b []float64) Judgement {
 	return Fails
 }
 
-// atLeast judges whether values reach a limit: all of them, none, or some. One value, of a single seed, decides
-// nothing.
+// atLeast judges whether values reach a limit: all of them, none, or some. What is not finite does not reach it. One
+// value, of a single seed, decides nothing.
 func atLeast(values []float64, limit float64) Judgement {
 	s := spreadOf(values)
 	switch {
-	case s.n == 0:
+	case s.seeds == 0:
 		return NotMeasured
-	case s.n == 1:
+	case s.seeds == 1:
 		return Undecided
-	case s.low >= limit:
-		return Holds
-	case s.high < limit:
+	case s.high < limit: // that of no finite value is −∞
 		return Fails
+	case s.low >= limit && s.n == s.seeds:
+		return Holds
 	}
 	return Undecided
 }

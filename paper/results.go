@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -105,31 +106,34 @@ func (r *Results) of(part Part, env string) []*Group {
 	return list
 }
 
-// values are a metric of a group for each seed that was measured and has it. The order is that of the seeds; a nil
-// group has none.
+// values are a metric of a group for each seed that was measured and has it: NaN of a seed whose number is not finite,
+// as of a model that diverges in rollouts. The order is that of the seeds; a nil group has none.
 func (r *Results) values(g *Group, protocol, metric string) []float64 {
 	if g == nil {
 		return nil
 	}
 	var list []float64
 	for _, i := range g.trials {
-		if v := r.found[i][protocol].Numbers.Get(metric); !math.IsNaN(v) {
+		if v, measured := r.found[i][protocol].Numbers[metric]; measured {
 			list = append(list, v)
 		}
 	}
 	return list
 }
 
-// pairs are the values of two groups for the seeds for which both were measured. Groups have the same seeds in the same
-// order.
+// pairs are the values of two groups for the seeds for which both were measured: both NaN if one is not finite. Groups
+// have the same seeds in the same order.
 func (r *Results) pairs(a, b *Group, protocol, metric string) (x, y []float64) {
 	if a == nil || b == nil {
 		return nil, nil
 	}
 	for i := range min(len(a.trials), len(b.trials)) {
-		v := r.found[a.trials[i]][protocol].Numbers.Get(metric)
-		w := r.found[b.trials[i]][protocol].Numbers.Get(metric)
-		if !math.IsNaN(v) && !math.IsNaN(w) {
+		v, first := r.found[a.trials[i]][protocol].Numbers[metric]
+		w, second := r.found[b.trials[i]][protocol].Numbers[metric]
+		if math.IsNaN(v) || math.IsNaN(w) {
+			v, w = math.NaN(), math.NaN()
+		}
+		if first && second {
 			x, y = append(x, v), append(y, w)
 		}
 	}
@@ -147,35 +151,45 @@ func (r *Results) column(g *Group, protocol, name string) [][]float64 {
 	return list
 }
 
-// spread is the mean of values and their range: what a cell of a table and a claim look at.
+// spread is the mean of the finite ones of values and their range: what a cell of a table and a claim look at.
 type spread struct {
 	mean, low, high float64
-	n               int
+	n, seeds        int // finite values, and all of them
 }
 
-// spreadOf is the spread of finite values. Of none the mean is NaN and the range empty, from +∞ to −∞.
+// spreadOf is the spread of values. If none is finite the mean is NaN and the range empty, from +∞ to −∞.
 func spreadOf(values []float64) spread {
-	s := spread{mean: math.NaN(), low: math.Inf(1), high: math.Inf(-1), n: len(values)}
-	if s.n == 0 {
-		return s
-	}
-	s.mean = 0
+	s := spread{mean: math.NaN(), low: math.Inf(1), high: math.Inf(-1), seeds: len(values)}
+	sum := 0.0
 	for _, v := range values {
-		s.mean += v / float64(s.n)
-		s.low, s.high = min(s.low, v), max(s.high, v)
+		if eval.Finite(v) {
+			s.n++
+			sum += v
+			s.low, s.high = min(s.low, v), max(s.high, v)
+		}
+	}
+	if s.n > 0 {
+		s.mean = sum / float64(s.n)
 	}
 	return s
 }
 
-// String is the mean, with the range in brackets if there are several values.
+// String is the mean, with the range in brackets if there are several values, and how many of them are finite if not
+// all are.
 func (s spread) String() string {
-	switch s.n {
-	case 0:
-		return "–"
-	case 1:
-		return short(s.mean)
+	text := short(s.mean)
+	if s.n > 1 {
+		text = fmt.Sprintf("%s (%s to %s)", text, short(s.low), short(s.high))
 	}
-	return fmt.Sprintf("%s (%s to %s)", short(s.mean), short(s.low), short(s.high))
+	return text + s.lost()
+}
+
+// lost says how many values are finite; empty if all are.
+func (s spread) lost() string {
+	if s.n == s.seeds {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d seeds finite", s.n, s.seeds)
 }
 
 // short writes a number with three significant digits, those next to 1 with three decimals.
