@@ -94,7 +94,8 @@ func (r *Results) best(env string) Verdict {
 				next, least = row.Name, s
 			}
 		}
-		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next, least)})
+		v = v.and(Verdict{v.Judgement, fmt.Sprintf("k = %d: Normal %s, the best other %s %s", k, spreadOf(normal), next,
+			least)})
 	}
 	return v
 }

@@ -36,7 +36,8 @@ func below(a, b []float64) Judgement {
 	switch {
 	case x.seeds == 0 || y.seeds == 0:
 		return NotMeasured
-	case x.seeds == 1 || y.seeds == 1, x.n < x.seeds || y.n < y.seeds, x.low >= y.low && x.high <= y.high, y.low >= x.low && y.high <= x.high:
+	case x.seeds == 1 || y.seeds == 1, x.n < x.seeds || y.n < y.seeds,
+		x.low >= y.low && x.high <= y.high, y.low >= x.low && y.high <= x.high:
 		return Undecided
 	case x.mean < y.mean:
 		return Holds
