@@ -12,9 +12,9 @@ import (
 const numberingSteps, numberingPaths = 2000, 8
 
 // Numbering lists the regimes of the model, as its family counts them, in the order of the numbers by which they are
-// shown: the one with most of the time in the first training recordings comes first. It depends on nothing that is
-// asked, so a regime has the same number and colour everywhere. It is nil for a family that does not divide time.
-// It divides about numberingSteps steps and takes as long as that.
+// shown: the one with most of the time of all bodies in the first training recordings comes first. It depends on
+// nothing that is asked, so a regime has the same number and colour everywhere. It is nil for a family that does not
+// divide time. It divides about numberingSteps steps and takes as long as that.
 func (s Subject) Numbering() []int {
 	if f := s.Forecaster; f == nil || !divides(f) {
 		return nil
@@ -23,8 +23,11 @@ func (s Subject) Numbering() []int {
 	steps := make([]float64, s.Forecaster.Dims().Regimes())
 	key := rng.New(s.Seed, rng.Evaluation)
 	for i, e := range training {
-		for _, k := range likeliest(s.Forecaster, e.Recording, numberingPaths, key.At(0, uint32(i), noiseOfNumbering)) {
-			steps[k]++
+		noise := key.At(0, uint32(i), noiseOfNumbering)
+		for _, body := range likeliest(s.Forecaster, e.Recording, numberingPaths, noise) {
+			for _, k := range body {
+				steps[k]++
+			}
 		}
 	}
 	return ByShare(steps)

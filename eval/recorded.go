@@ -366,11 +366,11 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 	return y
 }
 
-// regimes are the most likely ones of the steps from first to end of a recording.
+// regimes are the most likely ones of the steps from first to end of a recording, of several bodies those of the first.
 func (o RecordedOptions) regimes(f model.Forecaster, e *Recording, first, end int, d model.Dims) ([]int, int) {
 	if !divides(f) {
 		return nil, 0
 	}
 	noise := rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest)
-	return likeliest(f, e.part(first, end), SegmentPaths, noise), d.Regimes()
+	return likeliest(f, e.part(first, end), SegmentPaths, noise)[0], d.Regimes()
 }

@@ -20,12 +20,13 @@ type SegmentationReport struct {
 	Title             string
 	Recordings, Steps int
 	Labels            []int
-	Rows              []SegmentationScore // the model if it divides time, the autoregressive HMM, the most frequent label
-	Strips            []Strip
-	Names             []string // of the channels of the strips
-	DT                float64  // between two steps; 0: unknown
-	TimeUnit          string
-	Notes             []string
+	// Of the model, if it divides time and has no bodies, the autoregressive HMM, the most frequent label.
+	Rows     []SegmentationScore
+	Strips   []Strip
+	Names    []string // of the channels of the strips
+	DT       float64  // between two steps; 0: unknown
+	TimeUnit string
+	Notes    []string
 }
 
 // Strip is a held-out recording with its true regimes and those that the model found: the beginning of its
@@ -86,15 +87,19 @@ func (d divided) report(f model.Forecaster) SegmentationReport {
 	}
 	// The rows come in the order in which they are shown: the model, the same with regimes merged, the HMM, the
 	// single label.
-	if divides(f) {
+	switch {
+	case !divides(f):
+		r.Notes = append(r.Notes, "This family of models does not divide a series into regimes.")
+	case f.Dims().Bodies > 1:
+		r.Notes = append(r.Notes, fmt.Sprintf("The model divides each of %d bodies into regimes of its own; labels are of "+
+			"the whole recording, and are not compared with them.", f.Dims().Bodies))
+	default:
 		r.Rows = append(r.Rows, SegmentationScore{Name: "model", Regimes: f.Dims().Regimes()})
 		if mergeable(f) {
 			r.Rows = append(r.Rows, SegmentationScore{
 				Name: "model, alike regimes as one", Key: byMerged, Regimes: f.Dims().Regimes(),
 			})
 		}
-	} else {
-		r.Notes = append(r.Notes, "This family of models does not divide a series into regimes.")
 	}
 	if f.Dims().NX <= mostDistributed {
 		k := len(d.labels())
@@ -170,35 +175,40 @@ func labelsOf(list []labelled) [][]int {
 	return all
 }
 
-// divide is the most likely regime of each labelled step of the held-out recordings. [recording][labelled step];
-// recordings are divided at a time, each with noise of its own.
+// divide is the most likely regime of each labelled step of the held-out recordings, by a model without bodies.
+// [recording][labelled step]; recordings are divided at a time, each with noise of its own.
 func (d divided) divide(f model.Forecaster) [][]int {
 	found := make([][]int, len(d.test))
 	forEach(f, d.threads, len(d.test), func(f model.Forecaster, i int) {
 		e := d.test[i]
 		noise := rng.New(d.seed, rng.Evaluation).At(0, uint32(i), noiseOfTest)
-		found[i] = likeliest(f, e.Recording, SegmentPaths, noise)[e.scored():]
+		found[i] = likeliest(f, e.Recording, SegmentPaths, noise)[0][e.scored():]
 	})
 	return found
 }
 
 // likeliest is the most likely regime of each step of a recording, by a model that divides time, averaged over so many
-// paths of the posterior; of several bodies that of the first. The list has a regime for each of the T steps, by
-// the numbers of the family; of equal ones it is the first.
-func likeliest(f model.Forecaster, e Recording, paths int, noise rng.Stream) []int {
+// paths of the posterior. It is [bodies][T], one list for a model without bodies, by the numbers of the family; of
+// equal ones it is the first.
+func likeliest(f model.Forecaster, e Recording, paths int, noise rng.Stream) [][]int {
 	b := e.batch(f.Dims())
 	var answer model.Segmentation
 	f.(model.Segmenter).Segment(&answer, model.Whole(f, b, noise), paths, noise)
-	list := make([]int, b.T)
-	for t := range list {
-		p := answer.Probability[t*answer.M:][:f.Dims().Regimes()]
-		for k, v := range p {
-			if v > p[list[t]] {
-				list[t] = k
+	m := f.Dims().Regimes()
+	bodies := make([][]int, f.Dims().Switches())
+	for i := range bodies {
+		list := make([]int, b.T)
+		for t := range list {
+			p := answer.Probability[t*answer.M+i*m:][:m]
+			for k, v := range p {
+				if v > p[list[t]] {
+					list[t] = k
+				}
 			}
 		}
+		bodies[i] = list
 	}
-	return list
+	return bodies
 }
 
 // show keeps the beginnings of the first held-out recordings, with what the model found there. True regimes are

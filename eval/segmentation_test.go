@@ -3,6 +3,7 @@ package eval_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -91,6 +92,36 @@ func TestSegmentation_OfNothing(t *testing.T) {
 	}
 }
 
+// bodied has three bodies with two regimes: the first is always in the second one, the others in the first.
+type bodied struct{ knowing }
+
+func (b bodied) Clone() model.Forecaster { return b }
+
+func (b bodied) Segment(dst *model.Segmentation, batch model.Batch, _ int, _ rng.Stream) {
+	dst.Resize(batch.T, batch.B, 6)
+	for at := range batch.T * batch.B {
+		copy(dst.Probability[6*at:], []float32{0, 1, 1, 0, 1, 0})
+	}
+}
+
+// TestSegmentation_OfBodies: regimes of a body are not scored against labels of all, as those of no other family.
+func TestSegmentation_OfBodies(t *testing.T) {
+	s := subject(t, "lorenz")
+	s.Episodes = 20
+	s.Forecaster = bodied{knowing{dims: model.Dims{NX: 3, M: 6, Bodies: 3}}}
+	found, err := segmentation(t).Run(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := found.Report.Numbers()
+	if _, scored := n["accuracy"]; scored || n["accuracy_arhmm"] == 0 || found.Picture != nil {
+		t.Errorf("one body is scored: %v", n)
+	}
+	if notes := strings.Join(found.Scores.Notes, " "); !strings.Contains(notes, "each of 3 bodies") {
+		t.Errorf("the notes do not say why: %s", notes)
+	}
+}
+
 // doubled is the truth about bounce, with two regimes of the same system for each direction.
 type doubled struct{ knowing }
 
@@ -164,6 +195,11 @@ func TestNumbering_IsThatOfTheTrainingData(t *testing.T) {
 		if got := s.Numbering(); !slices.Equal(got, []int{1, 3, 0, 2}) {
 			t.Errorf("the order is %v", got)
 		}
+	}
+	// The first of three bodies is alone in its regime.
+	s.Forecaster = bodied{knowing{dims: model.Dims{NX: 2, NU: 1, M: 6, Bodies: 3}}}
+	if got := s.Numbering(); !slices.Equal(got, []int{0, 1}) {
+		t.Errorf("of bodies, the order is %v", got)
 	}
 	s.Forecaster = only{s.Forecaster}
 	if got := s.Numbering(); got != nil {
