@@ -13,7 +13,7 @@ import (
 type EachScore struct {
 	Recording   string // as the files call it
 	Starts      int
-	MASE        float64 // in the unit of the recording's own training steps; of all where it has none
+	MASE        float64 // in the unit of the recording's own training steps; of all in a channel where it has none
 	Persistence float64 // the same of the last value
 	Coverage    float64 // share of what was observed in the central interval of 80 %
 	MAE         []float64
@@ -52,9 +52,12 @@ func (r *RecordedReport) each(sums *tally, starts []recordedStart, nx, width int
 			continue
 		}
 		e := &test[n]
-		scale := b.scale
-		if some := own[e.Of]; some != nil {
-			scale = naiveScale(some, max(b.season, 1), nx)
+		// A part that is no longer than a season, or that never changes, has no unit.
+		scale := naiveScale(own[e.Of], max(b.season, 1), nx)
+		for c, v := range scale {
+			if !(v > 0) {
+				scale[c] = b.scale[c]
+			}
 		}
 		model, last := r.scoreOf(sums.row(n), 0, nx, width, scale), r.scoreOf(sums.row(n), 1, nx, width, scale)
 		s := EachScore{
@@ -100,7 +103,8 @@ func (r RecordedReport) EachTable(all bool) Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = []string{"MASE in the unit of each recording's own training steps; MAE in the units of the data."}
+	t.Notes = []string{"MASE in the unit of each recording's own training steps, of all where it has too few; MAE in the " +
+		"units of the data."}
 	return t
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
@@ -145,6 +146,25 @@ func TestRecorded_NeverShowsTheFuture(t *testing.T) {
 	}
 	if missing.Persistence[5].Value == seen.Persistence[5].Value || missing.Persistence[4] != seen.Persistence[4] {
 		t.Error("what is missing is scored, or more than that is left out")
+	}
+}
+
+// TestRecorded_EachInItsUnit: a recording whose training part is no longer than a season has the unit of all of them, as
+// one without such a part.
+func TestRecorded_EachInItsUnit(t *testing.T) {
+	o := recordedOptions()
+	o.Season, o.Training, o.Test = 12, spiral(2, 40), spiral(2, 32)
+	o.Training[1].T = 10
+	for i := range o.Test {
+		o.Training[i].Of, o.Test[i].Of = []string{"long", "short"}[i], []string{"long", "short"}[i]
+	}
+	short := recorded(t, silent{envs.Spec{Observation: 2, Control: 1}}, o).Each
+	o.Training[1].Of = "another"
+	other := recorded(t, silent{envs.Spec{Observation: 2, Control: 1}}, o).Each
+	for i := range o.Test {
+		if a, b := short[i], other[i]; !(a.MASE > 0) || a.MASE != b.MASE || a.Persistence != b.Persistence {
+			t.Errorf("%s: MASE %v, persistence %v; want %v and %v", a.Recording, a.MASE, a.Persistence, b.MASE, b.Persistence)
+		}
 	}
 }
 

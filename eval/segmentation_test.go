@@ -104,7 +104,7 @@ func (b bodied) Segment(dst *model.Segmentation, batch model.Batch, _ int, _ rng
 	}
 }
 
-// TestSegmentation_OfBodies: regimes of a body are not scored against labels of all, as those of no other family.
+// TestSegmentation_OfBodies: regimes of each body are not scored against labels of the whole recording.
 func TestSegmentation_OfBodies(t *testing.T) {
 	s := subject(t, "lorenz")
 	s.Episodes = 20
