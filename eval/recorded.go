@@ -44,8 +44,8 @@ func (o RecordedOptions) scored() (training, test []Recording) {
 	return o.Untransformed.Training, o.Untransformed.Test
 }
 
-// RecordedReport is the result of the protocol Recorded: squared error per channel, averaged over what was
-// measured, in units of the variance of the training data where they are scaled so. Element k−1 of a list belongs
+// RecordedReport is the result of the protocol Recorded: squared error, averaged over all values that were measured,
+// in units of the variance of the training data where they are scaled so. Element k−1 of a list belongs
 // to horizon k. NaN stands where nothing was measured.
 type RecordedReport struct {
 	Options                    RecordedOptions
@@ -66,10 +66,12 @@ type RecordedReport struct {
 // Levels are the shares of the central intervals whose coverage is measured.
 var Levels = []float64{0.5, 0.8, 0.95}
 
-// Score is how good a predictor is, by horizon, averaged over channels in the units of the model. MASE has no
-// unit: the absolute error over mean |x_t − x_{t−m}| of the training recordings, m the season or 1.
+// Score is how good a predictor is, by horizon, averaged over channels in the units of the model; each channel counts
+// the same, whatever was measured of it, but for the squared error. MASE has no unit: the absolute error over mean
+// |x_t − x_{t−m}| of the training recordings, m the season or 1.
 type Score struct {
 	Name            string
+	Squared         []Estimate // over all values that were measured: a channel counts by how many it has
 	MAE, RMSE, MASE []float64
 	CRPS            []float64   // NaN of images
 	Coverage        [][]float64 // [level][horizon] share of what was observed in the central interval; NaN of images

@@ -10,38 +10,40 @@ import (
 )
 
 // summarise makes estimates and scores of the sums. sums has a row [Horizon,nx,width] for each test recording;
-// without rows all is NaN, and the names are those of the report.
+// without rows all is NaN, and the names are those of the report. Squared errors and their ratio are of sums over
+// channels, so that each has the standard error of itself.
 func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
 	// Predictor 0 is the model; the others are the baselines in their order, as place and scoreOf count them.
 	names := []string{"model"}
 	for _, base := range b.list {
 		names = append(names, base.name())
 	}
-	// Channels are summed first: an estimate by horizon needs no more.
-	perHorizon := newTally(sums.n, r.Horizon*width)
-	for n := range sums.n {
-		for i, v := range sums.row(n) {
-			perHorizon.row(n)[i/(nx*width)*width+i%width] += v
-		}
-	}
 	place := func(predictor int) int { return recordedFirst + predictor*recordedSums + sumSquare }
+	squared := make([][]Estimate, len(names))
 	for k := range r.Horizon {
-		ratio := func(a, b int) Estimate {
-			return perHorizon.estimate(func(s []float64) float64 { return s[k*width+a] / s[k*width+b] })
-		}
-		r.Model = append(r.Model, ratio(place(0), recordedCount))
-		r.Persistence = append(r.Persistence, ratio(place(1), recordedCount))
-		for i, name := range names {
-			if name == linearName {
-				r.Linear = append(r.Linear, ratio(place(i), recordedCount))
+		// Channels are summed first: an estimate needs no more.
+		here := newTally(sums.n, width)
+		for n := range sums.n {
+			for i, v := range sums.row(n)[k*nx*width : (k+1)*nx*width] {
+				here.row(n)[i%width] += v
 			}
+		}
+		ratio := func(a, b int) Estimate {
+			return here.estimate(func(s []float64) float64 { return s[a] / s[b] })
+		}
+		for i := range names {
+			squared[i] = append(squared[i], ratio(place(i), recordedCount))
 		}
 		r.OverPersistence = append(r.OverPersistence, ratio(place(0), place(1)))
 	}
+	r.Model, r.Persistence = squared[0], squared[1]
 	all := sums.total()
 	for i, name := range names {
+		if name == linearName {
+			r.Linear = squared[i]
+		}
 		s := r.scoreOf(all, i, nx, width, b.scale)
-		s.Name = name
+		s.Name, s.Squared = name, squared[i]
 		r.Scores = append(r.Scores, s)
 	}
 	for k := range r.Horizon {
@@ -141,9 +143,9 @@ func (r RecordedReport) Table() Table {
 		t.Rows = append(t.Rows, row)
 	}
 	for i, s := range r.Scores {
-		add(s.Name, func(k int) float64 { return s.RMSE[k] * s.RMSE[k] })
+		add(s.Name, func(k int) float64 { return s.Squared[k].Value })
 		if i == 0 && len(r.Options.Test) > 1 {
-			add("  standard error", func(k int) float64 { return r.Model[k].SE })
+			add("  standard error", func(k int) float64 { return s.Squared[k].SE })
 		}
 	}
 	add("model / persistence", func(k int) float64 { return r.OverPersistence[k].Value })
@@ -166,7 +168,7 @@ func (r RecordedReport) Table() Table {
 	t.Notes = []string{
 		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.",
 			terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
-		"Per channel, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " +
+		"Per measured value, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " +
 			season,
 	}
 	if len(r.Linear) > 0 && math.IsNaN(r.Linear[0].Value) {

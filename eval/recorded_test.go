@@ -149,6 +149,37 @@ func TestRecorded_NeverShowsTheFuture(t *testing.T) {
 	}
 }
 
+// TestRecorded_TableIsOfTheErrors: where one channel is measured less than another, every row of the table is the error
+// that the standard errors, the ratio and the JSON are of.
+func TestRecorded_TableIsOfTheErrors(t *testing.T) {
+	o := recordedOptions()
+	for i := range o.Test {
+		e := &o.Test[i]
+		e.Seen = slices.Repeat([]float32{1}, 2*e.T)
+		for step := range e.T {
+			if step%5 > 0 {
+				e.Seen[2*step] = 0
+			}
+		}
+	}
+	r := recorded(t, silent{envs.Spec{Observation: 2, Control: 1}}, o)
+	rows, numbers := map[string][]float64{}, r.Report().Numbers()
+	for _, row := range r.Table().Rows {
+		rows[row.Name] = row.Values
+	}
+	for k := range r.Horizon {
+		model, base := rows["model"][k], rows["persistence"][k]
+		if model != numbers[eval.Name("error", k+1)] || base != numbers[eval.Name("error_persistence", k+1)] ||
+			rows["linear least squares"][k] != numbers[eval.Name("error_linear", k+1)] {
+			t.Errorf("%d ahead the table has %v and %v, the JSON %v and %v", k+1, model, base,
+				numbers[eval.Name("error", k+1)], numbers[eval.Name("error_persistence", k+1)])
+		}
+		if got := rows["model / persistence"][k]; math.Abs(got-model/base) > 1e-12 {
+			t.Errorf("%d ahead model / persistence is %v of %v and %v", k+1, got, model, base)
+		}
+	}
+}
+
 // TestRecorded_EachInItsUnit: a recording whose training part is no longer than a season has the unit of all of them, as
 // one without such a part.
 func TestRecorded_EachInItsUnit(t *testing.T) {

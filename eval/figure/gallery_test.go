@@ -190,6 +190,9 @@ func madeRecordings() eval.RecordedReport {
 	}
 	for i, name := range []string{"model", "persistence", "linear least squares", "seasonal naive"} {
 		s := eval.Score{Name: name, MAE: flat(0.1), RMSE: flat(0.1 + 0.08*float64(i)), MASE: flat(1), CRPS: flat(0.1)}
+		for _, v := range s.RMSE {
+			s.Squared = append(s.Squared, eval.Estimate{Value: v * v, SE: math.NaN()})
+		}
 		for l := range eval.Levels {
 			share := make([]float64, n)
 			for k := range share {

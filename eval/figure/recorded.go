@@ -80,8 +80,8 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 	data, low, high := estimatePoints(r.Model)
 	for _, s := range r.Scores[1:] {
 		var squares []point
-		for k, v := range s.RMSE {
-			squares = append(squares, point{float64(k + 1), v * v})
+		for k, e := range s.Squared {
+			squares = append(squares, point{float64(k + 1), e.Value})
 		}
 		curves = append(curves, squares)
 		samples = append(samples, sample{text: s.Name, line: baselineStyle(s.Name)})
