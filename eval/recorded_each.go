@@ -103,8 +103,8 @@ func (r RecordedReport) EachTable(all bool) Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = []string{"MASE in the unit of each recording's own training steps, of all where it has too few; MAE in the " +
-		"units of the data."}
+	t.Notes = []string{"MASE in the unit of each recording's own training steps, of all where it has too few; MAE in " +
+		"the units of the data."}
 	return t
 }
 

@@ -168,8 +168,8 @@ func (r RecordedReport) Table() Table {
 	t.Notes = []string{
 		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.",
 			terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
-		"Per measured value, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the controls. " +
-			season,
+		"Per measured value, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the " +
+			"controls. " + season,
 	}
 	if len(r.Linear) > 0 && math.IsNaN(r.Linear[0].Value) {
 		t.Notes = append(t.Notes, "Linear has no data: "+errNothingWhole.Error()+".")
