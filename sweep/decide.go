@@ -65,41 +65,41 @@ func (e *Engine) judge() []Record {
 	return nil
 }
 
-// judgeable are the trials that can be judged together: all of a cohort that are not final, settled at the same rung.
+// group names trials that are judged together. A cohort of confirmations may have the number of one of the search,
+// and has nothing to do with it.
+type group struct {
+	cohort   int
+	confirms bool
+}
+
+// judgeable are the trials that can be judged together: all of a group that are not final, settled at the same rung.
 func (s *State) judgeable() [][]*Trial {
-	groups := map[int][]*Trial{}
-	var order []int
+	groups := map[group][]*Trial{}
+	var order []group
 	for _, t := range s.Trials {
 		if !t.Status.Final() {
-			if groups[t.Cohort] == nil {
-				order = append(order, t.Cohort)
+			g := group{t.Cohort, t.Of > 0}
+			if groups[g] == nil {
+				order = append(order, g)
 			}
-			groups[t.Cohort] = append(groups[t.Cohort], t)
+			groups[g] = append(groups[g], t)
 		}
 	}
 	var list [][]*Trial
-	for _, c := range order {
-		whole := s.whole(c)
-		if whole && !slices.ContainsFunc(groups[c], func(t *Trial) bool { return !t.settled() }) {
-			list = append(list, groups[c])
+	for _, g := range order {
+		if s.whole(g) && !slices.ContainsFunc(groups[g], func(t *Trial) bool { return !t.settled() }) {
+			list = append(list, groups[g])
 		}
 	}
 	return list
 }
 
-// whole reports whether all trials of a cohort are proposed: it is full, or no more will come because the space
-// or the cap is exhausted, or a later cohort has begun. A cohort of confirmations is proposed at once.
-func (s *State) whole(cohort int) bool {
-	size, _ := s.Spec.cohortPlan(cohort)
-	n := 0
-	for _, t := range s.Trials {
-		if t.Cohort == cohort {
-			if n++; t.Of > 0 {
-				return true
-			}
-		}
-	}
-	return n >= size || s.Exhausted || s.regular() >= s.Spec.Trials || s.cohorts() > cohort
+// whole reports whether all trials of a group are proposed: it is full, or no more will come because the space or
+// the cap is exhausted, or a later cohort has begun. Confirmations are proposed at once.
+func (s *State) whole(g group) bool {
+	size, _ := s.Spec.cohortPlan(g.cohort)
+	return g.confirms || s.members(g.cohort) >= size || s.Exhausted || s.regular() >= s.Spec.Trials ||
+		s.cohorts() > g.cohort
 }
 
 // regular is the number of trials that confirm no other.
@@ -239,7 +239,8 @@ func (e *Engine) propose() ([]Record, error) {
 			from, tried = t.draw+1, append(tried, t.Settings)
 		}
 	}
-	p, err := draws.next(id, from, s.history(cohort), tried)
+	// Drawn by its place among the trials of the search: confirmations in between shift no draw.
+	p, err := draws.next(len(tried)+1, from, s.history(cohort), tried)
 	if errors.Is(err, errExhausted) {
 		return []Record{{Kind: KindExhausted, Reason: err.Error()}}, nil
 	}
@@ -265,8 +266,7 @@ func (e *Engine) valid(c Settings) error {
 // judged reports whether a cohort was judged before it was full, because the sweep was to end there.
 func (s *State) judged(cohort int) bool {
 	return slices.ContainsFunc(s.Trials, func(t *Trial) bool {
-		return t.Cohort == cohort &&
-			(t.Passed > 0 || t.Status.Final())
+		return t.Of == 0 && t.Cohort == cohort && (t.Passed > 0 || t.Status.Final())
 	})
 }
 
@@ -344,53 +344,4 @@ func (s *State) rankAll(list []*Trial) []*Trial {
 		}
 	}
 	return all
-}
-
-// finish returns the confirmations when all trials have ended, and then the end. Each confirmation trains to the
-// end without a judgement before. All have the same seeds, greater than any that the sweep has used: they are
-// fresh, and trials can be compared seed by seed. If a sweep was extended and has other best trials by then, all
-// of these are confirmed again. Where the process ended between two records of confirmations, the others follow.
-func (s *State) finish() []Record {
-	if slices.ContainsFunc(s.Trials, func(t *Trial) bool { return !t.Status.Final() }) {
-		return nil
-	}
-	best := s.complete(false)
-	best = best[:min(s.Spec.Confirm.Top, len(best))]
-	cohort, seeds := s.confirming(best)
-	var list []Record
-	for _, t := range best {
-		if !slices.ContainsFunc(s.Trials, func(o *Trial) bool { return o.Of == t.ID && o.Cohort == cohort }) {
-			list = append(list, Record{
-				Kind: KindTrial, Trial: len(s.Trials) + 1 + len(list), Cohort: cohort, First: len(t.Steps) - 1,
-				Settings: t.Settings, Steps: t.Steps, Of: t.ID, Seeds: seeds,
-			})
-		}
-	}
-	if len(list) == 0 {
-		return []Record{{Kind: KindDone}}
-	}
-	return list
-}
-
-// confirming is the cohort that confirms the best trials, with its seeds: the newest that confirms no other, else a new
-// one with fresh seeds.
-func (s *State) confirming(best []*Trial) (cohort int, seeds []uint64) {
-	others := map[int]bool{} // cohorts that confirm a trial that is not among the best
-	newest, fresh := 0, uint64(0)
-	for _, t := range s.Trials {
-		newest = max(newest, t.Cohort)
-		for _, seed := range t.Seeds {
-			fresh = max(fresh, seed+1)
-		}
-		others[t.Cohort] = others[t.Cohort] || !slices.ContainsFunc(best, func(b *Trial) bool { return b.ID == t.Of })
-	}
-	for _, t := range slices.Backward(s.Trials) {
-		if !others[t.Cohort] {
-			return t.Cohort, t.Seeds
-		}
-	}
-	for i := range s.Spec.Confirm.Seeds {
-		seeds = append(seeds, fresh+uint64(i))
-	}
-	return newest + 1, seeds
 }

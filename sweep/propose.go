@@ -16,6 +16,7 @@ import (
 //	3  package trials, which looks for valid configurations
 //	4  the forest of importances  by tree
 //
+// The trials are those of the search, counted without confirmations.
 // So a proposal is a function of the seed, the number of the trial and what it may depend on, and no use of
 // randomness shifts the numbers of another.
 
@@ -37,9 +38,9 @@ type proposer struct {
 	valid func(Settings) error
 }
 
-// next is the configuration of trial id. from is the first draw that was not used; tried are all configurations
-// so far. Draws that were tried already, or are not valid, are skipped. The result is a function of the
-// arguments. It returns errExhausted at the end of a grid or a list, or when maxDraws draws in a row were
+// next is the configuration of trial id of the search. from is the first draw that was not used; tried are all
+// configurations so far. Draws that were tried already, or are not valid, are skipped. The result is a function of
+// the arguments. It returns errExhausted at the end of a grid or a list, or when maxDraws draws in a row were
 // skipped; the error then says why the last invalid one was.
 func (p *proposer) next(id int, from uint64, known history, tried []Settings) (proposal, error) {
 	seen := make(map[string]bool, len(tried))

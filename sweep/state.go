@@ -126,7 +126,7 @@ type State struct {
 	Began     time.Time
 	Ended     time.Time
 
-	done map[int]bool // cohorts all of whose trials are final
+	done map[int]bool // cohorts of the search all of whose trials are final
 }
 
 // NewState folds records into a state. It returns ErrJournal, with the number of the record, for one that cannot
@@ -247,7 +247,7 @@ func (t *Trial) refresh() {
 	}
 }
 
-// decide concludes the trials of a decision, and closes their cohorts.
+// decide concludes the trials of a decision, and closes their cohorts, which TPE waits for.
 func (s *State) decide(r Record) error {
 	for _, id := range slices.Concat(r.Kept, r.Pruned) {
 		t := s.Trial(id)
@@ -257,7 +257,9 @@ func (s *State) decide(r Record) error {
 		t.conclude(slices.Contains(r.Kept, id))
 	}
 	for _, id := range slices.Concat(r.Kept, r.Pruned) {
-		s.close(s.Trial(id).Cohort)
+		if t := s.Trial(id); t.Of == 0 {
+			s.close(t.Cohort)
+		}
 	}
 	return nil
 }
@@ -287,10 +289,10 @@ func (t *Trial) conclude(kept bool) {
 	}
 }
 
-// close notes whether all trials of a cohort are final.
+// close notes whether all trials of a cohort of the search are final.
 func (s *State) close(cohort int) {
 	for _, t := range s.Trials {
-		if t.Cohort == cohort && !t.Status.Final() {
+		if t.Of == 0 && t.Cohort == cohort && !t.Status.Final() {
 			return
 		}
 	}

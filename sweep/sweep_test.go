@@ -326,36 +326,3 @@ func TestJournal_DamageIsNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-// TestExtend_IsALongerSweep: a sweep that is extended by whole cohorts has the table of one that was longer from the
-// start.
-func TestExtend_IsALongerSweep(t *testing.T) {
-	long := testSpec(TPE, Halving)
-	long.Trials = 27
-	want := tableOf(t, long, newFake(long, 3))
-	short := testSpec(TPE, Halving)
-	short.Trials = 18
-	journal, _, err := OpenJournal(filepath.Join(t.TempDir(), "journal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := NewEngine(short, journal, nil, newFake(short, 3), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Extend(18); !errors.Is(err, ErrSpec) {
-		t.Errorf("got %v", err)
-	}
-	if err := e.Extend(27); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := csvOf(t, e.State()); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
