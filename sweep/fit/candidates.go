@@ -228,8 +228,9 @@ func (c Candidate) transformed(transform string) Candidate {
 }
 
 // networks are the families that are trained by gradient, with sizes that the values pay for. They learn the
-// transform that data info suggests, or none. Where the evidence of regimes is settled, and nothing is
-// transformed, the discrete switch has the sizes of the evidence. How many updates each gets is decided by pay.
+// transform that was asked for or that data info suggests, or none. Where the evidence of regimes is settled, and
+// nothing is transformed, the discrete switch has the sizes of the evidence. How many updates each gets is decided
+// by pay.
 func (p *Plan) networks(d *data) ([]Candidate, error) {
 	families := []string{"slds", "lstm"}
 	for _, f := range p.Request.Families {
@@ -240,11 +241,7 @@ func (p *Plan) networks(d *data) ([]Candidate, error) {
 	if p.Request.Families != nil { // nothing is prepared that is not tried
 		families = slices.DeleteFunc(families, func(f string) bool { return !slices.Contains(p.Request.Families, f) })
 	}
-	// The first transform is none, unless one was asked for: networks take the second, if there is one.
-	transform := ""
-	if n := len(p.facts.transforms); n > 0 {
-		transform = p.facts.transforms[min(1, n-1)]
-	}
+	transform := d.how.Transform
 	var list []Candidate
 	for _, family := range families {
 		c := Candidate{Family: family, Settings: []string{"model.kind=" + family}}

@@ -71,6 +71,45 @@ func TestPlan_IsAFunctionOfTheRequest(t *testing.T) {
 	}
 }
 
+// TestPlan_TransformOfNetworks: networks learn the transform that was asked for or is suggested. Where none is suggested
+// they learn none, also if the data have a season whose differences an autoregression tries.
+func TestPlan_TransformOfNetworks(t *testing.T) {
+	for _, c := range []struct {
+		asked, want string
+		at          func(t int) float64
+	}{
+		{"", "", wave},
+		{"diff", "diff", wave},
+		{"", "log-diff", func(t int) float64 { return 50 + float64(t) + 20*wave(t) }},
+	} {
+		r := &Request{
+			Kinds: config.Builtin().Kinds(), Paths: []string{table(t, 400, c.at)}, Budget: time.Hour, Workers: 1, Seed: 1,
+		}
+		r.Read.Transform = c.asked
+		p, err := r.Plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		networks := 0
+		for _, o := range p.Candidates {
+			if o.Family != "slds" && o.Family != "lstm" {
+				continue
+			}
+			networks++
+			if got, _ := valueOf(o.Settings, "env.transform"); got != c.want {
+				t.Errorf("%s has the transform %q, want %q", o.Name(), got, c.want)
+			}
+			start, _ := valueOf(o.Settings, "model.start")
+			if settled := p.evidence.Settled() && c.want == ""; o.Family == "slds" && (start != "") != settled {
+				t.Errorf("transformed by %q it starts from %q, of %d regimes", c.want, start, p.evidence.Regimes)
+			}
+		}
+		if tried := p.facts.transforms; networks != 2 || c.asked == "" && !strings.HasSuffix(tried[len(tried)-1], "diff20") {
+			t.Errorf("%d networks; the transforms are %q", networks, tried)
+		}
+	}
+}
+
 // TestPlan_PaysForGaps: EM follows all regimes over gaps, so a series of which every second value is missing takes it
 // far more time than the same series without the gaps.
 func TestPlan_PaysForGaps(t *testing.T) {
