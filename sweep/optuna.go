@@ -164,8 +164,8 @@ func (p *Parameter) optuna(value string) (distribution string, internal float64)
 	case p.Distribution == IntUniform || p.Distribution == IntLog:
 		name, attributes["low"], attributes["high"], attributes["step"] = "IntDistribution", int64(p.Min), int64(p.Max), 1
 	case p.Distribution == QUniform:
-		attributes["step"] = p.Q
-		attributes["high"] = p.Min + p.Q*float64(p.Cells()-1)
+		low, high := p.multiples()
+		attributes["step"], attributes["low"], attributes["high"] = p.Q, low*p.Q, high*p.Q
 	case p.normal():
 		low, high := p.Mu-6*p.Sigma, p.Mu+6*p.Sigma
 		if p.Distribution == LogNormal || p.Distribution == QLogNormal {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -60,6 +61,11 @@ func TestParameter_CoordinateIsTheInverse(t *testing.T) {
 		{Distribution: IntUniform, Min: -3, Max: 12},
 		{Distribution: IntLog, Min: 1, Max: 4096},
 		{Distribution: QUniform, Min: 0, Max: 1, Q: 0.1},
+		{Distribution: QUniform, Min: 0.05, Max: 0.95, Q: 0.1},
+		{Distribution: QUniform, Min: -7, Max: 10, Q: 4},
+		{Distribution: QUniform, Min: 0.3, Max: 0.35, Q: 0.1},
+		{Distribution: QLogUniform, Min: 1e-4, Max: 1e-1, Q: 1e-3},
+		{Distribution: QLogUniform, Min: 0.4, Max: 2.6, Q: 1},
 		{Distribution: Categorical, Values: []string{"a", "b", "c"}, Weights: []float64{0.2, 0.5, 0.3}},
 		{Distribution: Normal, Mu: 3, Sigma: 2},
 		{Distribution: LogNormal, Mu: -3, Sigma: 1},
@@ -75,19 +81,31 @@ func TestParameter_CoordinateIsTheInverse(t *testing.T) {
 			if err == nil && p.Min < p.Max && (x < p.Min || x > p.Max) {
 				t.Errorf("%s: %s is outside", p.Distribution, value)
 			}
+			if k := x / p.Q; p.stepped() && math.Abs(k-math.Round(k)) > 1e-9 {
+				t.Errorf("%s: %s is no multiple of %g", p.Distribution, value, p.Q)
+			}
 		}
 	}
 }
 
-// TestParameter_Rounds: values are short, and multiples are exact.
+// TestParameter_Rounds: values are short, and multiples are exact: all of them from one end of the range to the other.
 func TestParameter_Rounds(t *testing.T) {
-	tenth := Parameter{Distribution: QUniform, Min: 0, Max: 1, Q: 0.1}
-	var got []string
-	for i := range 11 {
-		got = append(got, tenth.At((float64(i)+0.5)/11))
-	}
-	if want := []string{"0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"}; !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+	for _, c := range []struct {
+		p    Parameter
+		want string
+	}{
+		{Parameter{Distribution: QUniform, Min: 0, Max: 1, Q: 0.1}, "0 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8 0.9 1"},
+		{Parameter{Distribution: QUniform, Min: 1, Max: 10, Q: 4}, "4 8"},
+		{Parameter{Distribution: QUniform, Min: 0.5, Max: 2.5, Q: 1}, "1 2"},
+		{Parameter{Distribution: QUniform, Min: -0.3, Max: 0.3, Q: 0.1}, "-0.3 -0.2 -0.1 0 0.1 0.2 0.3"},
+	} {
+		var got []string
+		for i := range c.p.Cells() {
+			got = append(got, c.p.At((float64(i)+0.5)/float64(c.p.Cells())))
+		}
+		if !slices.Equal(got, strings.Fields(c.want)) {
+			t.Errorf("%s: got %q", c.p.String(), got)
+		}
 	}
 	log := Parameter{Distribution: LogUniform, Min: 1e-4, Max: 1}
 	if got := log.At(1.0 / 3); got != "0.00215443" {

@@ -20,8 +20,8 @@ const (
 	InvUniform  Distribution = "inv_log_uniform_values"
 	IntUniform  Distribution = "int_uniform"            // every integer from min to max
 	IntLog      Distribution = "int_log_uniform_values" // integers, log-uniform
-	QUniform    Distribution = "q_uniform"              // multiples of Q
-	QLogUniform Distribution = "q_log_uniform_values"   // a log-uniform number, rounded to a multiple of Q
+	QUniform    Distribution = "q_uniform"              // multiples of Q from min to max
+	QLogUniform Distribution = "q_log_uniform_values"   // a log-uniform number, rounded to such a multiple
 	Normal      Distribution = "normal"                 // mean Mu, standard deviation Sigma
 	LogNormal   Distribution = "log_normal"             // exp of a normal number
 	QNormal     Distribution = "q_normal"               // a normal number, rounded to a multiple of Q
@@ -159,9 +159,22 @@ func (p *Parameter) Cells() int {
 	case IntUniform:
 		return int(p.Max-p.Min) + 1
 	case QUniform:
-		return int(math.Floor((p.Max-p.Min)/p.Q+1e-9)) + 1
+		low, high := p.multiples()
+		return int(high-low) + 1
 	}
 	return 0
+}
+
+// multiples are the smallest and the largest k with k·Q from Min to Max; without any, low is above high.
+func (p *Parameter) multiples() (low, high float64) {
+	// Rounding alone takes .3/.1 below 3.
+	nearest := func(x float64, otherwise func(float64) float64) float64 {
+		if n := math.Round(x); math.Abs(x-n) <= 1e-12*math.Abs(n) {
+			return n
+		}
+		return otherwise(x)
+	}
+	return nearest(p.Min/p.Q, math.Ceil), nearest(p.Max/p.Q, math.Floor)
 }
 
 // maxCells is the largest number of values that a grid takes of one parameter.
@@ -197,6 +210,10 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 		}
 	}
 	check(!p.stepped() || finite(p.Q) && p.Q > 0, ".q", "e.g. q: 0.5", "multiples of %g", p.Q)
+	if p.stepped() && !p.normal() && len(list) == 0 {
+		low, high := p.multiples()
+		check(low <= high, ".q", "a smaller q, or a wider range", "no multiple of %g lies from %g to %g", p.Q, p.Min, p.Max)
+	}
 	// Only a parameter without other faults has cells to count.
 	if method == Grid && len(list) == 0 {
 		n := p.Cells()
@@ -274,13 +291,15 @@ func (p *Parameter) At(u float64) string {
 		lo, hi := math.Log(p.Min-0.5), math.Log(p.Max+0.5)
 		return formatInt(min(max(math.Round(math.Exp(lo+u*(hi-lo))), p.Min), p.Max))
 	case QUniform:
-		return p.multiple(p.Min + p.Q*math.Floor(u*float64(p.Cells())))
+		low, _ := p.multiples()
+		return p.multiple(low + math.Floor(u*float64(p.Cells())))
 	case Uniform:
 		return p.round(p.Min + u*(p.Max-p.Min))
 	case LogUniform, InvUniform:
 		return p.round(p.logAt(u))
 	case QLogUniform:
-		return p.multiple(min(max(p.logAt(u), p.Min), p.Max))
+		low, high := p.multiples()
+		return p.multiple(min(max(math.Round(p.logAt(u)/p.Q), low), high))
 	}
 	// A normal law has no ends: the coordinate is kept off 0 and 1, at six standard deviations.
 	x := p.Mu + p.Sigma*quantile(min(max(u, 1e-9), 1-1e-9))
@@ -288,7 +307,7 @@ func (p *Parameter) At(u float64) string {
 		x = math.Exp(x)
 	}
 	if p.stepped() {
-		return p.multiple(x)
+		return p.multiple(math.Round(x / p.Q))
 	}
 	return strconv.FormatFloat(x, 'g', digits, 64)
 }
@@ -321,11 +340,14 @@ func (p *Parameter) round(x float64) string {
 	return strconv.FormatFloat(min(v, p.Max), 'g', -1, 64)
 }
 
-// multiple formats the multiple of Q that is nearest to x. Rounding to digits hides that 3·0.1 is not 0.3.
-func (p *Parameter) multiple(x float64) string {
-	v, err := strconv.ParseFloat(strconv.FormatFloat(math.Round(x/p.Q)*p.Q, 'g', 12, 64), 64)
+// multiple formats k·Q. Rounding to digits hides that 3·0.1 is not 0.3.
+func (p *Parameter) multiple(k float64) string {
+	v, err := strconv.ParseFloat(strconv.FormatFloat(k*p.Q, 'g', 12, 64), 64)
 	if err != nil {
-		return formatInt(x)
+		return formatInt(k * p.Q)
+	}
+	if !p.normal() {
+		v = min(max(v, p.Min), p.Max)
 	}
 	if v == math.Trunc(v) {
 		return formatInt(v)
@@ -364,7 +386,8 @@ func (p *Parameter) Coordinate(value string) float64 {
 		lo, hi := math.Log(p.Min-0.5), math.Log(p.Max+0.5)
 		u = (math.Log(x) - lo) / (hi - lo)
 	case QUniform:
-		u = (math.Round((x-p.Min)/p.Q) + 0.5) / float64(p.Cells())
+		low, _ := p.multiples()
+		u = (math.Round(x/p.Q) - low + 0.5) / float64(p.Cells())
 	case Uniform:
 		u = (x - p.Min) / (p.Max - p.Min)
 	case LogUniform, InvUniform, QLogUniform:
