@@ -81,7 +81,7 @@ type Fate string
 // The fates. After the last two the leg goes on later, from its last checkpoint.
 const (
 	Diverged    Fate = "diverged"    // the parameters or the metrics are not finite
-	Failed      Fate = "failed"      // an error that came back when it was tried again
+	Failed      Fate = "failed"      // any other error
 	Preempted   Fate = "preempted"   // somebody stopped the run of the trial
 	Interrupted Fate = "interrupted" // the sweep was stopped
 )
