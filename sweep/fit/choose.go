@@ -128,6 +128,7 @@ func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 		return nil, err
 	}
 	out := &chosen{choice: first, tied: tied}
+	var rivals []*choice
 	for _, t := range f.rivals(list) {
 		// A rival that was taken is not tested twice.
 		c := first
@@ -136,15 +137,30 @@ func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 				return nil, err
 			}
 		}
-		if out.simple == nil || c.test < out.simple.test {
-			out.simple = c
-		}
+		rivals = append(rivals, c)
 	}
-	// An error that is not a number counts as worse.
-	if out.simple != nil && out.simple != first && (!(first.test <= margin*out.simple.test) || first.behind()) {
+	if out.simple = hardest(rivals); out.simple != nil && first.refutedBy(out.simple) {
 		out.choice, out.first = out.simple, first
 	}
 	return out, nil
+}
+
+// hardest is the rival of the least error on the test part, the first of equal ones; nil without rivals. An error
+// that is not a number is the greatest.
+func hardest(rivals []*choice) *choice {
+	var least *choice
+	for _, c := range rivals {
+		if least == nil || c.test < least.test || math.IsNaN(least.test) && !math.IsNaN(c.test) {
+			least = c
+		}
+	}
+	return least
+}
+
+// refutedBy reports whether another candidate takes the place of the choice: the test part says that it or a baseline
+// is better by more than the margin. One whose error is not a number takes no place.
+func (c *choice) refutedBy(rival *choice) bool {
+	return c != rival && !math.IsNaN(rival.test) && (!(c.test <= margin*rival.test) || c.behind())
 }
 
 // behind reports whether a baseline of the test, which the report computes by itself, is better by more than the

@@ -135,3 +135,36 @@ func TestFit_ScoresFromTheSameStarts(t *testing.T) {
 		}
 	}
 }
+
+// TestChoice_OfTheTestPart: the hardest rival is that of the least error, and takes the place of a choice that it beats by
+// more than the margin. An error that is not a number is worse than any other.
+func TestChoice_OfTheTestPart(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		first   float64
+		rivals  []float64
+		hardest int
+		refuted bool
+	}{
+		{1, []float64{2, 0.9, 0.9}, 1, true},
+		{1, []float64{2, 0.96}, 1, false},
+		{1, []float64{nan, 2}, 1, false},
+		{1, []float64{nan, 0.5}, 1, true},
+		{1, []float64{0.5, nan}, 0, true},
+		{1, []float64{nan, nan}, 0, false},
+		{nan, []float64{nan, 2}, 1, true},
+		{nan, []float64{nan}, 0, false},
+	} {
+		first, rivals := &choice{test: c.first}, []*choice(nil)
+		for _, v := range c.rivals {
+			rivals = append(rivals, &choice{test: v})
+		}
+		rival := hardest(rivals)
+		if rival != rivals[c.hardest] || first.refutedBy(rival) != c.refuted {
+			t.Errorf("%v: the hardest has %v, refuted: %t", c, rival.test, first.refutedBy(rival))
+		}
+	}
+	if hardest(nil) != nil {
+		t.Error("of no rivals one is the hardest")
+	}
+}
