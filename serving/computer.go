@@ -52,7 +52,7 @@ func (c *runComputer) step(states []*trained.State, pasts []trained.Series, next
 		return c.online.Step(states, next)
 	}
 	for i, o := range next { // the family filters whole series: the last observations of each client again
-		series := pasts[i]
+		series := pasts[i].ScaledAs(states[i])
 		series.Observations = append(slices.Clip(series.Observations), o.Values)
 		if c.nu > 0 {
 			series.Controls = append(slices.Clip(series.Controls), controlsOf(o, c.nu))
@@ -71,18 +71,15 @@ func (c *runComputer) step(states []*trained.State, pasts []trained.Series, next
 }
 
 // begin implements computer. It measures the scale of a series that training did not see, where each recording has a
-// scale of its own.
+// scale of its own. The series keeps it, however much of its history is filtered again.
 func (c *runComputer) begin(s *trained.State, list []trained.Observation) error {
-	if c.online == nil {
-		return nil // each step sees the series
-	}
-	return c.online.Measure(s, list)
+	return c.run.Measure(s, list)
 }
 
 // check implements computer.
 func (c *runComputer) check(s *trained.State) error {
 	if c.online == nil {
-		return nil // a state goes nowhere: the observations are filtered again
+		return c.run.CheckScale(s) // the observations are filtered again
 	}
 	return c.online.Check(s)
 }

@@ -48,8 +48,8 @@ func Lines(run *trained.Run, in io.Reader, to io.Writer, o LinesOptions) error {
 	if err != nil {
 		return err
 	}
-	f := lineFilter{online: online, state: &trained.State{Of: o.Of}, to: json.NewEncoder(to)}
-	if online.Known(o.Of) {
+	f := lineFilter{run: run, online: online, state: &trained.State{Of: o.Of}, to: json.NewEncoder(to)}
+	if run.Known(o.Of) {
 		o.Begin = 0
 	} else if o.Begin == 0 {
 		return scaleless(run, o.Of)
@@ -95,6 +95,7 @@ func scaleless(run *trained.Run, of string) error {
 // lineFilter filters a stream, whose state it holds. Lines are held back until there are begin of them, and then it
 // has a scale.
 type lineFilter struct {
+	run    *trained.Run
 	online *trained.Online
 	state  *trained.State
 	to     *json.Encoder
@@ -131,7 +132,7 @@ func (f *lineFilter) release() error {
 	if len(f.held) == 0 {
 		return nil
 	}
-	if err := f.online.Measure(f.state, f.held); err != nil {
+	if err := f.run.Measure(f.state, f.held); err != nil {
 		return &files.Error{
 			File: "stdin", Place: fmt.Sprintf("line %d", f.places[len(f.places)-1]), Problem: err.Error(),
 			Remedy: "scale the series by more lines with a larger --begin, or name a recording of training with --recording",

@@ -133,7 +133,7 @@ func (m *machine) advance(now time.Time, name string) {
 				m.end(r, wrong("client %q has sent no observations", name))
 				continue
 			}
-			r.series = last(c.history, m.limits.History)
+			r.series = last(c.history, m.limits.History).ScaledAs(&c.state)
 			m.leave(r)
 			m.forecasts = append(m.forecasts, r)
 		case r.restore != nil:

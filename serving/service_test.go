@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +17,10 @@ import (
 
 	"github.com/switchyard-ml/switchyard"
 	"github.com/switchyard-ml/switchyard/cluster"
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/serving"
+	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // trainModel trains a tiny model on the oscillator.
@@ -87,4 +94,131 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
+}
+
+// writePanel writes two recordings of the same values in different units.
+func writePanel(t *testing.T, path string) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("id,t,y\n")
+	for i, unit := range []float64{1, 1e4} {
+		x := 0.0
+		for s := range 80 {
+			x = 0.8*x + math.Sin(float64(s*s))
+			fmt.Fprintf(&b, "%c,%d,%.9g\n", 'a'+i, s, unit*(10+x))
+		}
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// servePanel serves a run on a panel, whose recordings have scales of their own. scale is that of recording a.
+func servePanel(t *testing.T, family string) (service *serving.Service, scale files.Scale) {
+	t.Helper()
+	runs := t.TempDir()
+	data := filepath.Join(runs, "panel.csv")
+	writePanel(t, data)
+	run, err := switchyard.Train(t.Context(), switchyard.Options{
+		Preset: "files", RunsDir: runs, Name: family, Settings: []string{
+			"env.files=" + data, "env.normalise=recording", "env.validation=0.2", "env.test=0.2", "env.window=8", "train.steps=2",
+			"train.batch=4", "model.kind=" + family, "model.latent=2", "model.switches=2", "model.hidden=8",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if service, err = serving.New(run, serving.Limits{History: 5}, nil); err != nil {
+		t.Fatal(err)
+	}
+	go service.Work(t.Context(), 1)
+	return service, scaleOf(t, filepath.Join(runs, family), "a")
+}
+
+// renamed saves the state of a client and restores it, by way of JSON and changed, under another name.
+func renamed(t *testing.T, service *serving.Service, from, to string, change func(text string) string) error {
+	t.Helper()
+	saved, err := service.Save(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read serving.ClientState
+	if err := json.Unmarshal([]byte(change(string(text))), &read); err != nil {
+		t.Fatal(err)
+	}
+	return service.Restore(t.Context(), to, read)
+}
+
+// TestScale_OfTheFirstRequest: where each recording has a scale of its own, a client that is none has the scale of its first
+// request, whatever comes later. If that is the scale of a recording, its filter and its forecasts are those of a client
+// that is the recording; and so they are after its state was saved and restored, and if the history is short.
+func TestScale_OfTheFirstRequest(t *testing.T) {
+	for _, family := range []string{"slds", "kvae"} { // with and without a filter of single steps
+		service, scale := servePanel(t, family)
+		first := [][]serving.Number{{serving.Number(scale.Mean[0] - scale.SD[0])}, {serving.Number(scale.Mean[0] + scale.SD[0])}}
+		later := [][]serving.Number{{10}, {11}, {14}, {12}, {13}, {9}, {15}, {11}}
+		filtered := map[string]serving.FilterAnswer{}
+		for _, client := range []string{"a", "other"} {
+			for _, rows := range [][][]serving.Number{first, later} {
+				y, err := service.Filter(t.Context(), serving.FilterRequest{Client: client, Observations: rows})
+				if err != nil {
+					t.Fatal(err)
+				}
+				filtered[client] = y
+			}
+		}
+		same(t, family+" filters", filtered["other"].Mean, filtered["a"].Mean)
+		if err := renamed(t, service, "other", "again", func(text string) string { return text }); err != nil {
+			t.Fatal(err)
+		}
+		forecast := func(client string) [][]serving.Number {
+			f, err := service.Forecast(t.Context(), serving.ForecastRequest{Client: client, Horizon: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f.Mean
+		}
+		same(t, family+" forecasts", forecast("other"), forecast("a"))
+		same(t, family+" forecasts what was restored", forecast("again"), forecast("a"))
+
+		_, err := service.Filter(t.Context(), serving.FilterRequest{Client: "new", Observations: first[:1]})
+		if !errors.Is(err, trained.ErrSeries) || !strings.Contains(err.Error(), "begin with more") {
+			t.Errorf("%s: one observation has a scale: %v", family, err)
+		}
+		negative := func(text string) string { return strings.Replace(text, `"sd":[`, `"sd":[-`, 1) }
+		if err := renamed(t, service, "other", "damaged", negative); !errors.Is(err, serving.ErrState) {
+			t.Errorf("%s: a damaged scale: %v", family, err)
+		}
+	}
+}
+
+// same reports numbers that differ by more than rounding.
+func same(t *testing.T, what string, got, want [][]serving.Number) {
+	t.Helper()
+	for i := range want {
+		for j, v := range want[i] {
+			if math.Abs(float64(v-got[i][j])) > 1e-3 {
+				t.Errorf("%s %v, of the recording %v", what, got[i], want[i])
+				break
+			}
+		}
+	}
+}
+
+// scaleOf is the scale of a recording of a run.
+func scaleOf(t *testing.T, folder, recording string) files.Scale {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, store.NormalisationFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n files.Normalisation
+	if err := json.Unmarshal(text, &n); err != nil {
+		t.Fatal(err)
+	}
+	return n.Recordings[recording]
 }

@@ -36,7 +36,7 @@ type Online struct {
 type State struct {
 	Steps int // observations so far
 	// Of is the recording of training whose scale the series has, where each has one of its own. Another series has the
-	// one that Online.Measure gave it.
+	// one that Run.Measure gave it.
 	Of string
 
 	Mean, SD []float64 // of the latent state, given the state before; the first has no SD: NaN
@@ -128,14 +128,11 @@ func (o *Online) Check(s *State) error {
 			fits = fits && eval.Finite(float64(v))
 		}
 	}
-	if n := s.measured; n != nil {
-		fits = fits && n.Fits(d.NX, d.NU)
-	}
 	if !fits {
-		return fmt.Errorf("%w: the state is that of another model, or damaged", ErrSeries)
+		return errState
 	}
 	s.first.NX, s.first.NU = d.NX, d.NU
-	return nil
+	return o.run.CheckScale(s)
 }
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series

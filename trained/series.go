@@ -21,8 +21,16 @@ type Series struct {
 	// Controls[t] acts between step t−1 and step t; the first row has no effect. Nil for a model without controls.
 	Controls [][]float64
 	// Of is the recording of training whose scale the series has, where each has one of its own
-	// (env.normalise=recording). A series of another one is scaled by what is given of it.
+	// (env.normalise=recording). A series of another one is scaled by what is given of it, or as ScaledAs says.
 	Of string
+
+	measured *files.Normalisation // of ScaledAs
+}
+
+// ScaledAs is the series with the scale that Measure has given a state; the series itself if it has given it none.
+func (s Series) ScaledAs(o *State) Series {
+	s.measured = o.measured
+	return s
 }
 
 // as is the run with the scale of a series. The copy shares the model. A run without scales of recordings is
@@ -32,6 +40,10 @@ func (r *Run) as(s Series) (*Run, error) {
 		return r, nil
 	}
 	own := *r
+	if s.measured != nil {
+		own.scale = r.scale.Like(*s.measured)
+		return &own, nil
+	}
 	var known bool
 	if own.scale, known = r.scale.Of(s.Of); known {
 		return &own, nil

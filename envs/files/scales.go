@@ -133,6 +133,10 @@ func (n Normalisation) with(own, controls Scale) Normalisation {
 	return n
 }
 
+// Like is the normalisation of a series that has the means and deviations of another one. The result has one scale
+// for each signal.
+func (n Normalisation) Like(o Normalisation) Normalisation { return n.with(o.Observations, o.Controls) }
+
 // OfRows is the normalisation of a series that training did not see, by what is given of it: rows of transformed
 // observations, of which NaN are missing, and of controls, both [T][n] and not scaled. With no rows, or where all
 // recordings have one scale, it is n.
