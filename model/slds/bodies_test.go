@@ -196,9 +196,11 @@ func TestBodies_AreInterchangeable(t *testing.T) {
 }
 
 // TestBodies_MixSystems: the weights of all bodies mix the systems, which are those of one body for each, to the
-// transition; controls are in the order of the sequence.
+// transition; controls are in the order of the sequence, and the constant of an offset is a bias.
 func TestBodies_MixSystems(t *testing.T) {
-	f := build(t, bodied(Deterministic, "1,4:2/2,3:1"), 4, 2).NewForecaster().(bodies)
+	offset := bodied(Deterministic, "1,4:2/2,3:1")
+	offset.Offset = true
+	f := build(t, offset, 4, 2).NewForecaster().(bodies)
 	d := f.Dims()
 	b := modeltest.Case{NX: 4, NU: 2}.Batch(4, 1)
 	first := b

@@ -28,9 +28,20 @@ func (m *Model) NewForecaster() model.Forecaster {
 // the measurement is the LSTM.
 func (f *Forecaster) Smooth(dst *model.Smoothing, b model.Batch) { statespace.Smooth(dst, f, b) }
 
-// Systems are the base systems.
+// Systems are the base systems. The constant of an offset is their bias.
 func (m *Model) Systems() model.Systems {
-	return m.transition.state.Systems(m.cfg.M, m.cfg.NZ, m.cfg.NU)
+	c := m.cfg
+	s := m.transition.state.Systems(c.M, c.NZ, c.NU)
+	if !c.Offset {
+		return s
+	}
+	for k := range c.M {
+		last := m.transition.state.B.Values()[(k*(c.NU+1)+c.NU)*c.NZ:] // row of B of the input that is always one
+		for i := range c.NZ {
+			s.Bias[k*c.NZ+i] = float64(last[i])
+		}
+	}
+	return s
 }
 
 // Filtered infers q(z_t) and the mixing weights along one path of draws, at the final temperatures.

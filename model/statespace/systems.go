@@ -6,8 +6,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Systems are the base systems of a transition with nu inputs, without noise. Rows of inputs beyond the controls, if
-// the transition has others, come behind them and are left out.
+// Systems are the base systems of a transition with nu controls, without noise. Rows of inputs beyond the controls, if
+// the transition has others, come behind them and are left to the caller.
 func (n Matrices) Systems(systems, nz, nu int) model.Systems {
 	s := model.NewSystems(systems, nz, nu)
 	a := n.A.Values()
