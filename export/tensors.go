@@ -18,7 +18,7 @@ func Parameters(m model.Model) []Tensor {
 
 // Fitted are the base systems of a forecaster, as systems.A, systems.B, systems.bias and systems.Q, and its arrays,
 // as far as it has them. Empty ones are left out. They are float32, rounded from float64, in the units of the model.
-// M is the number of systems.
+// M is the number of systems; model.Systems says how weights mix them.
 //
 //	systems.A [M,NZ,NZ]   systems.B [M,NZ,NU]   systems.bias [M,NZ]   systems.Q [M,NZ,NZ]
 func Fitted(f model.Forecaster) []Tensor {

@@ -278,7 +278,7 @@ func (r *Run) Systems(dt float64) ([]System, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := f.Systems().Body(f.(model.Forecaster).Dims().Switches())
+	s := f.Systems().Body()
 	var list []System
 	for k := range s.M {
 		weights := make([]float64, s.M)

@@ -109,6 +109,7 @@ func (r *recurrence) choose(i int, gumbel autodiff.Tensor) {
 func (m *Model) Systems() model.Systems {
 	c := m.cfg
 	s := model.NewSystems(c.M, c.NZ, c.NU)
+	s.Residual, s.Floor = c.Residual, float64(c.VarianceFloor)
 	w, columns := m.transition.systems.W.Values(), c.M*c.NZ
 	for k := range c.M {
 		for i := range c.NZ {

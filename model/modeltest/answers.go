@@ -9,7 +9,7 @@ import (
 )
 
 // answers checks what else a forecaster says that it can do: rows of a segmentation are probabilities, samples follow
-// their controls and noise alone, a smoothing fills gaps, base systems have the sizes of the model, and equal questions
+// their controls and noise alone, a smoothing fills gaps, base systems are those of the transition, and equal questions
 // have equal answers.
 func (c Case) answers(t *testing.T) {
 	f := c.New(t).NewForecaster()
@@ -23,10 +23,45 @@ func (c Case) answers(t *testing.T) {
 		c.smooth(t, s, f.Dims())
 	}
 	if s, ok := f.(model.Systematic); ok {
-		d, y := f.Dims(), s.Systems()
-		if y.M != d.M || y.NZ != d.NZ || y.NU != d.NU || len(y.A) != d.M*d.NZ*d.NZ || len(y.B) != d.M*d.NZ*d.NU ||
-			len(y.Q) != len(y.A) {
-			t.Errorf("systems %d, %d, %d of a model with %+v", y.M, y.NZ, y.NU, d)
+		c.systems(t, f, s.Systems())
+	}
+}
+
+// systems: base systems have the sizes of the model, and mixed by the weights of a step they move the state as the
+// model does without noise, unless bodies act on each other, too.
+func (c Case) systems(t *testing.T, f model.Forecaster, y model.Systems) {
+	d := f.Dims()
+	if y.M != d.M || y.NZ != d.NZ || y.NU != d.NU || len(y.A) != d.M*d.NZ*d.NZ || len(y.B) != d.M*d.NZ*d.NU ||
+		len(y.Q) != len(y.A) {
+		t.Errorf("systems %d, %d, %d of a model with %+v", y.M, y.NZ, y.NU, d)
+	}
+	stepper, ok := f.(model.Stepper)
+	if !ok || c.Interacts {
+		return
+	}
+	b := c.Batch(c.First+1, 1)
+	var from, to model.Belief
+	stepper.Begin(&from, b.Steps(0, c.First))
+	u := b.Controls[c.First*c.NU:]
+	stepper.Advance(&to, &from, u, model.Disturbance{})
+	weights := make([]float64, d.M)
+	for i, w := range to.Weights {
+		weights[i] = float64(w)
+	}
+	one := y.Mix(weights)
+	for i := range d.NZ {
+		mean, variance := one.Bias[i], one.Q[i*(d.NZ+1)]
+		for j, z := range from.Z {
+			mean += one.A[i*d.NZ+j] * float64(z)
+		}
+		for j, v := range u {
+			mean += one.B[i*d.NU+j] * float64(v)
+		}
+		if got := float64(to.Mean[i]); math.Abs(got-mean) > 1e-5*(1+math.Abs(mean)) {
+			t.Errorf("dimension %d: mean %v, that of the mixed systems is %v", i, got, mean)
+		}
+		if got := float64(to.Variance[i]); math.Abs(got-variance) > 1e-5*variance {
+			t.Errorf("dimension %d: variance %v, that of the mixed systems is %v", i, got, variance)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Case struct {
 	Unswitched      bool  // weights follow from the state, and no switch goes on from step to step
 	Real            bool  // draws are real numbers, of binary observations too
 	Body            []int // channels of one body, where there are several
+	Interacts       bool  // bodies act on each other, beside what their systems do
 
 	Golden string // what Bits returns
 }

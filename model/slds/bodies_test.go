@@ -41,21 +41,28 @@ func TestBodies_KeepTheContract(t *testing.T) {
 		nu           int
 		body         []int
 		golden       string
+		change       func(*Settings)
 	}{
-		{Deterministic, 0, 0, "2", 2, []int{0, 1}, "e6172ed46c3944be"},
-		{Deterministic, 0, 3, "1/2/3/4", 4, []int{3}, "3af2f03397c41274"},
-		{Categorical, 0, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "1320ad2cc768b9ef"},
-		{Categorical, 3, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "73372d18d9145312"},
-		{Categorical, 3, 2, "1,3:2/2,4:1", 2, []int{1, 3}, "90e23d47aacc8b9a"},
-		{Normal, 0, 0, "2", 3, []int{2, 3}, "23ab7f3738a759b2"},
-		{Normal, 0, 2, "2", 3, []int{2, 3}, "6337522389bec2dc"},
-		{Concrete, 0, 0, "1,4/2,3", 0, []int{0, 3}, "67196a882b05e8d1"},
-		{Deterministic, 0, 0, "1,2:2,1/3,4:1,2", 2, []int{0, 1}, "f17c56f9599c4fc8"},
+		{Deterministic, 0, 0, "2", 2, []int{0, 1}, "e6172ed46c3944be", nil},
+		{Deterministic, 0, 3, "1/2/3/4", 4, []int{3}, "3af2f03397c41274", nil},
+		{Categorical, 0, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "1320ad2cc768b9ef", nil},
+		{Categorical, 3, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "73372d18d9145312", nil},
+		{Categorical, 3, 2, "1,3:2/2,4:1", 2, []int{1, 3}, "90e23d47aacc8b9a", nil},
+		{Normal, 0, 0, "2", 3, []int{2, 3}, "23ab7f3738a759b2", nil},
+		{Normal, 0, 2, "2", 3, []int{2, 3}, "6337522389bec2dc", nil},
+		{Concrete, 0, 0, "1,4/2,3", 0, []int{0, 3}, "67196a882b05e8d1", nil},
+		{Deterministic, 0, 0, "1,2:2,1/3,4:1,2", 2, []int{0, 1}, "f17c56f9599c4fc8", nil},
+		{Normal, 0, 0, "1,3:2/2,4:1", 2, []int{1, 3}, "5ae468efc01cc92c", func(s *Settings) {
+			s.Weights, s.Offset, s.VarianceFloor = statespace.Sigmoid, true, 0.1
+		}},
 	} {
 		t.Run(string(test.switching), modeltest.Case{
 			New: func(t testing.TB) modeltest.Model {
 				s := bodied(test.switching, test.bodies)
 				s.Durations, s.Interactions = test.durations, test.interactions
+				if test.change != nil {
+					test.change(s)
+				}
 				m := build(t, s, 4, test.nu)
 				draws := rng.New(6, rng.Init).At(0, 0, 0)
 				for i := range m.Params().Values { // no weight is zero, as some are at the beginning
@@ -65,7 +72,7 @@ func TestBodies_KeepTheContract(t *testing.T) {
 				return m
 			},
 			NX: 4, NU: test.nu, First: 3, Golden: test.golden, Body: test.body,
-			Smooths: test.switching == Normal || test.switching == Concrete,
+			Smooths: test.switching == Normal || test.switching == Concrete, Interacts: test.interactions > 0,
 		}.Run)
 	}
 }
@@ -227,7 +234,7 @@ func TestBodies_MixSystems(t *testing.T) {
 			t.Errorf("dimension %d: %v, want %v", i, to.Mean[i], want)
 		}
 	}
-	one := s.Body(2)
+	one := s.Body()
 	if n := one.NZ; one.M != d.M/2 || n != d.NZ/2 || one.A[n] != s.A[d.NZ] || one.Q[n+1] != s.Q[d.NZ+1] {
 		t.Errorf("systems of one body: %d of %d dimensions", one.M, n)
 	}

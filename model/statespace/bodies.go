@@ -159,11 +159,12 @@ func (f *bodiesForecaster) Emit(mean, sd, z []float32) {
 	f.m.layout.Restore(mean, sd)
 }
 
-// Systems has the base systems once for each body: systems k·M to k·M+M−1 move body k and leave the others out, so that
-// weights of all bodies mix them as they mix the systems of one. What an Interaction adds is not among them.
+// Systems has the base systems once for each body: systems k·M to k·M+M−1 move body k and leave the others out. What an
+// Interaction adds is not among them.
 func (f *bodiesForecaster) Systems() model.Systems {
 	one, d, l := f.one.Systems(), f.Dims(), &f.m.layout
 	s := model.NewSystems(d.M, d.NZ, d.NU)
+	s.Bodies, s.Residual, s.Floor = d.Bodies, one.Residual, one.Floor
 	for system := range d.M {
 		// System k·M+j of the sequence is system j of body k: a block on the diagonal, with the controls of that
 		// body.

@@ -10,6 +10,7 @@ import (
 // the transition has others, come behind them and are left to the caller.
 func (n Matrices) Systems(systems, nz, nu int) model.Systems {
 	s := model.NewSystems(systems, nz, nu)
+	s.Residual = n.residual
 	a := n.A.Values()
 	// The transition may have more inputs than controls: a row of B is one of them.
 	inputs := 0
@@ -36,10 +37,11 @@ func (n Matrices) Systems(systems, nz, nu int) model.Systems {
 func (n LocallyLinear) Systems(systems, nz, nu int) model.Systems {
 	s := n.Matrices.Systems(systems, nz, nu)
 	n.Q.Diagonals(s.Q, nz)
+	s.Floor = float64(n.Q.floor)
 	return s
 }
 
-// Diagonals writes the variances into the diagonals of matrices [M, nz, nz].
+// Diagonals writes the variances, with the floor, into the diagonals of matrices [M, nz, nz].
 func (v Variances) Diagonals(dst []float64, nz int) {
 	for i, b := range v.base.Values() {
 		dst[i/nz*nz*nz+i%nz*(nz+1)] = softplus(float64(b)) + float64(v.floor)
