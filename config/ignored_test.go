@@ -57,6 +57,8 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "model.kind=static eval.filter_window=5", "from the last observation alone"},
 		{"maze", "model.kind=linear eval.filter_window=5", "from the last observation alone"},
 		{"files", "env.files=x.csv eval.filter_window=5", "predictions of recordings begin after"},
+		{"maze/smoke", "model.bodies=1,2,3,4,5,6:1", "lists a single body"},
+		{"maze", "model.switching=deterministic model.bodies=01 model.interactions=4", "a single body has no other to act on it"},
 		{"maze", "model.kind=static model.hidden=8", "model.kind=static has no such key"},
 		{"maze", "model.kind=dvbf model.kl_samples=3", "model.kind=dvbf has no such key"},
 	} {

@@ -354,6 +354,9 @@ func TestBodies_Layouts(t *testing.T) {
 		"1/2/3":       "channel 4 of 4 belongs to no body",
 		"1,2:1/3,4":   "1 of 2 bodies have controls listed",
 		"1,2:1/3,4:9": `"9" is none of the numbers 1 to 2`,
+
+		"1,2,3,4": `"1,2,3,4" lists a single body`, "1,2,3,4:1": `"1,2,3,4:1" lists a single body`,
+		"1,1/2,3": "body 1: 1 is listed twice", "1,2:1,1/3,4:2,2": "body 1: 1 is listed twice",
 	} {
 		_, err := statespace.NewLayout(text, 4, 2)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/categorical"
@@ -74,13 +76,10 @@ type RolloutSettings struct {
 	Rollout RolloutSwitch `yaml:"rollout" values:"sample mean mode" doc:"switch of a rollout: a sample of the prior, its noise-free value, or the most likely system"`
 }
 
-// oneBody is the value of model.bodies without a division.
-const oneBody = "1"
-
 // DefaultSettings are those of the paper for the FitzHugh-Nagumo oscillator.
 func DefaultSettings() *Settings {
 	return &Settings{
-		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Bodies: oneBody, Hidden: 128,
+		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Bodies: "1", Hidden: 128,
 		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
 		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Start: Random, Gate: true,
 		KLSamples: 10, VarianceFloor: 1e-5,
@@ -134,6 +133,12 @@ func (s *Settings) New(d model.Data, key rng.Key) (model.Model, error) {
 		return one, err
 	}
 	return statespace.NewBodies(one, layout), nil
+}
+
+// divided reports whether there are several bodies.
+func (s *Settings) divided() bool {
+	count, err := strconv.Atoi(strings.TrimSpace(s.Bodies)) // 01 is 1, too
+	return err != nil || count != 1
 }
 
 // one is the model of a body, with the dimensions of a body. Schedules end at shares of the horizon, in updates.
@@ -214,7 +219,7 @@ func (s *Settings) Describe() model.Description {
 			text += ", from an autoregressive HMM"
 		}
 	}
-	if s.Bodies != oneBody {
+	if s.divided() {
 		text += ", for each of the bodies " + s.Bodies
 	}
 	return model.Description{
@@ -241,7 +246,7 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 		faults = append(faults, model.Faultf(keys, hint, format, args...))
 	}
 	// The number of channels is not known before recordings are read: then the division is checked by New.
-	if s.Bodies != oneBody && setup.Image != [3]int{} {
+	if s.divided() && setup.Image != [3]int{} {
 		fault([]string{"model.bodies", "env.kind"}, "leave it out", "an image is not divided into bodies")
 	} else if _, err := statespace.NewLayout(s.Bodies, setup.Data.NX, setup.Data.NU); err != nil && setup.Data.NX > 0 {
 		fault([]string{"model.bodies"}, "e.g. 2, or the channels of each: 1,2/3,4", "%v", err)
@@ -295,7 +300,7 @@ func (s *Settings) checkStart(setup model.Setup) []model.Fault {
 		fault("model.switches", "use model.start=random, or fewer", "a start is for at most %d systems",
 			categorical.MostStarted)
 	}
-	if s.Bodies != oneBody {
+	if s.divided() {
 		fault("model.bodies", "use model.start=random", "a start is fitted to one body")
 	}
 	if n := setup.Data.NX; n > categorical.MostEmbedded {
@@ -327,7 +332,7 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 				"a categorical switch is summed out, and its systems have a constant")
 		}
 	}
-	if s.Bodies == oneBody {
+	if !s.divided() {
 		ignored("model.interactions", "model.bodies", "leave it out, or divide the channels into bodies",
 			"a single body has no other to act on it")
 	}

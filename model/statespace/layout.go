@@ -34,27 +34,15 @@ func NewLayout(text string, nx, nu int) (Layout, error) {
 	}
 	l := Layout{NX: nx, NU: nu}
 	lists := strings.Split(text, "/")
-	l.Bodies = len(lists)
-	listed := 0
-	for k, list := range lists {
-		channels, controls, colon := strings.Cut(list, ":")
-		x, err := places(channels, nx)
-		u, worse := places(controls, nu)
-		if err = errors.Join(err, worse); err != nil {
-			return l, fmt.Errorf("%w: body %d: %w", ErrBodies, k+1, err)
-		}
-		if colon {
-			listed++
-		}
-		// Body 1 sets the numbers that all others must have.
-		if k > 0 && len(x) != l.each.nx || colon && k > 0 && len(u) != l.each.nu {
-			return l, fmt.Errorf("%w: body %d has %d channels and %d controls, body 1 has %d and %d: networks that all "+
-				"bodies share need as many of each", ErrBodies, k+1, len(x), len(u), l.each.nx, l.each.nu)
-		}
-		l.each.nx, l.each.nu = len(x), len(u)
-		l.channels, l.controls = append(l.channels, x...), append(l.controls, u...)
+	// A model of one body has all channels and controls as they lie, whatever its list says.
+	if l.Bodies = len(lists); l.Bodies == 1 {
+		return l, fmt.Errorf("%w: %q lists a single body, which has all channels and controls: leave it out, or part bodies "+
+			"by slashes", ErrBodies, text)
 	}
+	listed, err := l.read(lists)
 	switch {
+	case err != nil:
+		return l, err
 	case listed != 0 && listed != l.Bodies:
 		return l, fmt.Errorf("%w: %d of %d bodies have controls listed", ErrBodies, listed, l.Bodies)
 	case listed == 0:
@@ -63,13 +51,39 @@ func NewLayout(text string, nx, nu int) (Layout, error) {
 	return l, l.checkChannels()
 }
 
-// places are the numbers of a list, less 1.
+// read reads the list of each body. listed is how many of them list controls.
+func (l *Layout) read(lists []string) (listed int, err error) {
+	for k, list := range lists {
+		channels, controls, colon := strings.Cut(list, ":")
+		x, err := places(channels, l.NX)
+		u, worse := places(controls, l.NU)
+		if err = errors.Join(err, worse); err != nil {
+			return 0, fmt.Errorf("%w: body %d: %w", ErrBodies, k+1, err)
+		}
+		if colon {
+			listed++
+		}
+		// Body 1 sets the numbers that all others must have.
+		if k > 0 && len(x) != l.each.nx || colon && k > 0 && len(u) != l.each.nu {
+			return 0, fmt.Errorf("%w: body %d has %d channels and %d controls, body 1 has %d and %d: networks that all "+
+				"bodies share need as many of each", ErrBodies, k+1, len(x), len(u), l.each.nx, l.each.nu)
+		}
+		l.each.nx, l.each.nu = len(x), len(u)
+		l.channels, l.controls = append(l.channels, x...), append(l.controls, u...)
+	}
+	return listed, nil
+}
+
+// places are the numbers of a list, less 1. Each may be there once.
 func places(list string, most int) ([]int, error) {
 	var all []int
 	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
 		i, err := strconv.Atoi(word)
 		if err != nil || i < 1 || i > most {
 			return nil, fmt.Errorf("%q is none of the numbers 1 to %d", word, most)
+		}
+		if slices.Contains(all, i-1) {
+			return nil, fmt.Errorf("%d is listed twice", i)
 		}
 		all = append(all, i-1)
 	}
