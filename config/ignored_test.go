@@ -44,6 +44,8 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "train.local_steps=2", "has no local steps"},
 		{"maze", "model.kind=rslds optim.rate=0.1", "model.kind=rslds has no use for it"},
 		{"maze", "model.kind=rslds train.batch=8", "model.kind=rslds has no use for it"},
+		{"maze", "model.kind=rslds train.patience=5", "model.kind=rslds has no use for it"},
+		{"maze", "model.kind=arhmm train.patience=5", "model.kind=arhmm has no use for it"},
 		{"maze", "model.kind=rslds prior.shrink=0.5", "it has no effect without model.kind=trslds"},
 		{"maze", "model.kind=trslds prior.emission=3", "it has no effect without model.observation=linear"},
 		{"maze", "model.kind=trslds model.latent=3", "it has no effect without model.observation=linear"},

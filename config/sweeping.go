@@ -14,7 +14,7 @@ import (
 func byGradient() []string {
 	return []string{
 		"optim", "env.window", "train.batch", "train.shards", "train.gradients", "train.parameters", "train.validate_every",
-		"train.validation_episodes",
+		"train.validation_episodes", "train.patience",
 		"train.method", "train.replicas", "train.local_steps", "train.outer_rate", "train.outer_momentum",
 	}
 }
