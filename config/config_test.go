@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,18 @@ var freeText = []string{
 }
 
 func TestKeys_AreDescribed(t *testing.T) {
+	docs := map[string]string{}
 	for _, k := range kinds().Keys() {
+		docs[k.Path] = k.Doc
+	}
+	for _, k := range kinds().Keys() {
+		if k.Ends != "" && !regexp.MustCompile(regexp.QuoteMeta(k.Path)+`\b`).MatchString(docs[k.Ends]) {
+			t.Errorf("what is said of %s leaves out that %s ends there", k.Ends, k.Path)
+		}
+		usual := regexp.MustCompile(`default is (\w+)`).FindStringSubmatch(k.Doc)
+		if usual != nil && len(k.Values) > 0 && !slices.Contains(k.Values, usual[1]) {
+			t.Errorf("%s cannot have the default %s", k.Path, usual[1])
+		}
 		if k.Doc == "" {
 			t.Errorf("%s has no doc", k.Path)
 		}

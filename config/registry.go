@@ -118,7 +118,7 @@ func (r *Registry) environment(k envs.Kind) Kind {
 			}
 			return []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"},
 				"leave it out; eval --prefix says how many steps are seen",
-				"predictions of recordings begin after half a training window")}
+				"predictions of recordings begin after half a training window, or a whole one if they are split by time")}
 		},
 	}
 }

@@ -65,7 +65,7 @@ type Optim struct {
 // shards, of the batch and of steps have to fit each other; see rules.
 type Train struct {
 	Steps              uint64 `yaml:"steps" bits:"same" want:"[1,1000000000]" doc:"updates"`
-	Horizon            uint64 `yaml:"horizon" was:"0" want:"[0,1000000000]" doc:"updates after which finite schedules (optim.schedule=cosine, anneal.until) end; 0: train.steps at the beginning of the run"`
+	Horizon            uint64 `yaml:"horizon" was:"0" want:"[0,1000000000]" doc:"updates after which finite schedules (optim.schedule=cosine, anneal.until, anneal.kl_until) end; 0: train.steps at the beginning of the run"`
 	Batch              int    `yaml:"batch" want:"[1,1048576]" doc:"sequences per update" source:"paper, FHN: 32"`
 	Shards             int    `yaml:"shards" want:"[1,65536]" doc:"pieces of a batch that workers compute; a power of two that divides batch"`
 	Gradients          string `yaml:"gradients" was:"float32" values:"float32 int16 int8" doc:"format of gradients sent by workers: float32, or 16- or 8-bit integers with one scale per 256 parameters, which takes half or a quarter of the bytes and rounds at random without bias"`

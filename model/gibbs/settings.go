@@ -76,7 +76,7 @@ type Settings struct {
 	Shape    Shape    `yaml:"shape" values:"balanced caterpillar" doc:"shape of the tree: balanced, or a caterpillar (stick-breaking)" source:"published code, FHN: balanced; rSLDS: caterpillar"`
 	Emission Emission `yaml:"observation" values:"identity linear" doc:"observation model: y = x, or y = C x + d with C and d sampled; both with noise" source:"published code, FHN: identity"`
 	Latent   int      `yaml:"latent" only:"model.observation=linear" want:"[1,256]" doc:"dimensions of the state x; with identity, those of the observation"`
-	Controls Controls `yaml:"controls" was:"given" values:"given withheld" doc:"give the controls to the model; if not, their effect is noise to it. With env.kind=fhn the default is false: the published models never see the stimulus" source:"paper, FHN: withheld"`
+	Controls Controls `yaml:"controls" was:"given" values:"given withheld" doc:"give the controls to the model; if not, their effect is noise to it. With env.kind=fhn the default is withheld: the published models never see the stimulus" source:"paper, FHN: withheld"`
 	Sweeps   int      `yaml:"sweeps" want:"[2,10000000]" doc:"sweeps per chain" source:"paper: 1000"`
 	BurnIn   int      `yaml:"burn_in" want:"[0,10000000]" doc:"burn-in: first sweeps, which are discarded"`
 	Chains   int      `yaml:"chains" want:"[1,1024]" doc:"chains, each with its own start"`

@@ -264,7 +264,8 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 			"only a concrete switch can be discrete in the forward pass")
 	}
 	if s.Eval.Rollout == RolloutMode && s.Switching != Concrete && s.Switching != Categorical {
-		fault([]string{"eval.rollout", "model.switching"}, "use mean", "only a concrete switch has a most likely system")
+		fault([]string{"eval.rollout", "model.switching"}, "use mean",
+			"only a concrete or categorical switch has a most likely system")
 	}
 	if s.Switching == Categorical && s.Weights != statespace.Softmax {
 		fault([]string{"model.weights", "model.switching"}, "leave it out",
