@@ -86,7 +86,7 @@ func (a *Adam) raise() {
 // changed nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
 //
 // A gradient above Outlier times the running norm is left out (LeftOut): theta, m and v stay, the step counts, and the
-// running norm is fed, so that a run whose gradients have grown for good goes on.
+// running norm is fed, with a norm that Clip has not cut, so that a run whose gradients have grown for good goes on.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
@@ -104,11 +104,9 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32",
 			applied, maxNorm)
 	}
-	if a.leftOut = a.running.outlying(c, norm); a.leftOut {
-		applied = min(applied, 2*float64(a.running.norm[0])) // so that one gradient does not spoil the running norm
-	}
+	a.leftOut = a.running.outlying(c, norm)
 	a.raise()
-	a.running.feed(applied)
+	a.running.feed(a.running.entry(c, norm, applied, a.leftOut))
 	if a.leftOut {
 		return norm, rate, nil
 	}

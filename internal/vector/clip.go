@@ -9,13 +9,13 @@ import (
 // clipMemory is the weight of the norms before in the running norm, once there were enough of them.
 const clipMemory = 0.99
 
-// running is the running norm of the gradients that updates were made from, after clipping: the mean of the first
-// hundred norms, and from then on
+// running is the running norm of the gradients that updates were made from, after clipping (see entry): the mean of the
+// first hundred norms, and from then on
 //
 //	r ← 0.99·r + 0.01·min(‖g‖, limit)
 //
 // As it is fed with norms that were clipped, a gradient of any size makes it at most 1 + (ClipFactor − 1)/100 times as
-// large. A gradient that is not finite ends the run and does not reach it.
+// large. A gradient that is not finite ends the run and does not reach it. It begins at the first norm that is not 0.
 type running struct {
 	norm    []float32 // of one element; nil: there is no such limit
 	updates uint64    // that it was fed with
@@ -25,27 +25,52 @@ type running struct {
 // norm is known, only the fixed one holds.
 func (r *running) limit(s *Schedule) float64 {
 	limit := s.Clip
-	if s.ClipFactor > 0 && r.norm[0] > 0 {
-		if own := float64(s.ClipFactor * float64(r.norm[0])); limit == 0 || own < limit {
-			limit = own
-		}
+	if own := r.own(s); own > 0 && (limit == 0 || own < limit) {
+		limit = own
 	}
 	return limit
 }
 
-// outlying reports whether a gradient is so far outside what the updates before have seen that its update is left out.
-// It takes as many updates as the mean is made of to say so.
-func (r *running) outlying(s *Schedule, norm float64) bool {
-	return s.Outlier > 0 && r.updates >= 1/(1-clipMemory) && norm > float64(s.Outlier*float64(r.norm[0]))
+// own is the limit that follows from the norms before; 0: there is none.
+func (r *running) own(s *Schedule) float64 {
+	if s.ClipFactor == 0 || r.norm[0] == 0 {
+		return 0
+	}
+	return float64(s.ClipFactor * float64(r.norm[0]))
 }
 
-// feed enters the norm of a gradient after clipping. It does nothing where there is no running norm.
+// outlying reports whether a gradient is so far outside what the updates before have seen that its update is left out.
+// It takes as many updates as the mean is made of to say so, and norms that were not all 0.
+func (r *running) outlying(s *Schedule, norm float64) bool {
+	return s.Outlier > 0 && r.updates >= 1/(1-clipMemory) && r.norm[0] > 0 && norm > float64(s.Outlier*float64(r.norm[0]))
+}
+
+// entry is what the running norm is fed with, given the norms of a gradient before and after clipping. Where outlying
+// gradients are left out, the fixed limit does not cut it: norms before clipping are compared with it.
+func (r *running) entry(s *Schedule, norm, applied float64, leftOut bool) float64 {
+	if s.Outlier == 0 {
+		return applied
+	}
+	norm = min(norm, maxNorm) // as float32 it is finite
+	if own := r.own(s); own > 0 {
+		norm = min(norm, own)
+	}
+	if leftOut {
+		norm = min(norm, 2*float64(r.norm[0])) // so that one gradient does not spoil the running norm
+	}
+	return norm
+}
+
+// feed enters an entry. It does nothing where there is no running norm.
 func (r *running) feed(norm float64) {
 	if r.norm == nil {
 		return
 	}
 	weight := max(1/float64(r.updates+1), 1-clipMemory)
 	before := float64(r.norm[0])
+	if before == 0 {
+		weight = 1
+	}
 	r.norm[0] = float32(before + float64(weight*(norm-before)))
 	r.updates++
 }

@@ -132,8 +132,8 @@ func TestAdam_ClipFactor(t *testing.T) {
 // An update far outside the others is left out, whatever its size, and the next ones are as if it had not been; gradients
 // that have grown for good are followed again in the end. The first hundred updates are never left out.
 func TestAdam_Outlier(t *testing.T) {
-	for _, factor := range []float64{0, 3} {
-		a := NewAdam(Schedule{Rate: 0.01, ClipFactor: factor, Outlier: 100, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}, 1)
+	for _, c := range []struct{ clip, factor float64 }{{0, 0}, {0, 3}, {1, 0}, {1, 3}} {
+		a := NewAdam(Schedule{Rate: 0.01, Clip: c.clip, ClipFactor: c.factor, Outlier: 100, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}, 1)
 		theta, step := []float32{0}, uint64(0)
 		update := func(g float32) bool {
 			if _, _, err := a.Update(theta, []float32{g}, 1, step); err != nil {
@@ -153,7 +153,7 @@ func TestAdam_Outlier(t *testing.T) {
 		}
 		state := []float32{theta[0], a.m[0], a.v[0]}
 		if norm := a.running.norm[0]; !update(-1e6) || !slices.Equal(state, []float32{theta[0], a.m[0], a.v[0]}) || a.running.norm[0] > 1.02*norm {
-			t.Errorf("clip factor %g: left out %v, state %v, was %v; running norm %v, was %v", factor, a.LeftOut(),
+			t.Errorf("clip and factor %v: left out %v, state %v, was %v; running norm %v, was %v", c, a.LeftOut(),
 				[]float32{theta[0], a.m[0], a.v[0]}, state, a.running.norm[0], norm)
 		}
 		if update(2) {
@@ -164,7 +164,24 @@ func TestAdam_Outlier(t *testing.T) {
 			followed++
 		}
 		if followed < 100 || followed == 2000 {
-			t.Errorf("clip factor %g: gradients that have grown for good are followed after %d updates", factor, followed)
+			t.Errorf("clip and factor %v: gradients that have grown for good are followed after %d updates", c, followed)
+		}
+	}
+}
+
+// TestAdam_OutlierAfterZeros: while all gradients were 0 none is outlying, and the first of another size says what is usual.
+func TestAdam_OutlierAfterZeros(t *testing.T) {
+	a := NewAdam(Schedule{Rate: 0.01, Outlier: 10, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}, 1)
+	for step := range uint64(250) {
+		g := []float32{0}
+		switch {
+		case step >= 200:
+			g[0] = 1e3
+		case step >= 100:
+			g[0] = 1
+		}
+		if _, _, err := a.Update([]float32{0}, g, 1, step); err != nil || a.LeftOut() != (step >= 200) {
+			t.Fatalf("update %d: left out %v, %v", step, a.LeftOut(), err)
 		}
 	}
 }
