@@ -133,6 +133,7 @@ func (r *resolver) ignored(base layer) {
 			faults = append(faults, kind.Ignored(c)...)
 		}
 	}
+	faults = append(faults, c.ignoredOutlier()...)
 	keys := c.keys()
 	for _, k := range keys {
 		switch other, _, _ := strings.Cut(k.Only, "="); {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Factor multiplies the learning rate of a group of parameters.
@@ -83,4 +85,19 @@ func faultOfOutlier(c *Config) (message, hint string) {
 		return fmt.Sprintf("%g is not above 1: usual updates would be left out", f), "e.g. 100, or 0 to leave out none"
 	}
 	return "", ""
+}
+
+// surveyed is the number of updates before the first that optim.outlier may leave out, as Adam counts them.
+const surveyed = 100
+
+// ignoredOutlier is the fault of an optim.outlier without effect. Replicas begin each round with a new running norm.
+func (c *Config) ignoredOutlier() []setting.Fault {
+	if c.Optim.Outlier == 0 || c.Train.Method != "diloco" || c.Train.LocalSteps > surveyed {
+		return nil
+	}
+	return []setting.Fault{setting.Faultf([]string{"optim.outlier", "train.local_steps"},
+		fmt.Sprintf("leave it out, or set train.local_steps above %d", surveyed),
+		"it has no effect with train.local_steps=%d: the running norm restarts in each round, and the first %d updates are "+
+			"never left out",
+		c.Train.LocalSteps, surveyed)}
 }

@@ -40,6 +40,7 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"maze", "model.kind=kvae model.channels=7", "are vectors"},
 		{"maze", "train.outer_rate=0.5", "it has no effect without train.method=diloco"},
 		{"maze", "train.outer_momentum=0.5", "it has no effect without train.method=diloco"},
+		{"maze", "train.method=diloco train.replicas=2 train.local_steps=100 optim.outlier=50", "the running norm restarts in each round"},
 		{"maze", "train.replicas=2", "has no replicas"},
 		{"maze", "train.local_steps=2", "has no local steps"},
 		{"maze", "model.kind=rslds optim.rate=0.1", "model.kind=rslds has no use for it"},
@@ -67,6 +68,12 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		_, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: c.preset, Arguments: strings.Fields(c.arguments)})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: got %v, want %q", c.preset, c.arguments, err, c.want)
+		}
+	}
+	for _, fine := range []string{"train.local_steps=200 optim.outlier=50", "train.local_steps=100 optim.outlier=0", "train.local_steps=100"} {
+		arguments := append(strings.Fields(fine), "train.method=diloco", "train.replicas=2")
+		if _, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "maze", Arguments: arguments}); err != nil {
+			t.Errorf("maze %s: %v", arguments, err)
 		}
 	}
 }
