@@ -47,7 +47,9 @@ func NewCoordinator(ctx context.Context, l Leadership) (*coordinator.Coordinator
 	if l.From == nil {
 		return lead, nil
 	}
-	if err := lead.Resume(l.From); err != nil {
+	from := *l.From
+	from.Run = l.Config.Run // the run may have been renamed since
+	if err := lead.Resume(&from); err != nil {
 		return nil, fmt.Errorf("continue from %s: %w", l.From.Path, err)
 	}
 	return lead, nil

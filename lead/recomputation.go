@@ -74,12 +74,7 @@ func (r *recomputation) run(ctx context.Context) (*checkpoint.Checkpoint, error)
 // runIn is run in a folder for log and checkpoints.
 func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.Checkpoint, error) {
 	p := r.record.plan
-	// A renamed run has checkpoints under its old name, by which the coordinator knows its own.
-	name := r.record.name
-	if r.from != nil {
-		name = r.from.Run
-	}
-	cfg := p.Lead(name, folder)
+	cfg := p.Lead(r.record.name, folder)
 	// Only the steps count: nothing is validated, no block is computed twice, and the one checkpoint is that of the
 	// end.
 	cfg.Steps, cfg.CheckpointEvery, cfg.ValidationShards, cfg.Audit, cfg.AuditSums = r.to, 0, 0, 0, 0

@@ -1,6 +1,7 @@
 package lead
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -69,6 +70,49 @@ func TestTrain_SameBits(t *testing.T) {
 		if info.ParametersSHA256 != want[c.preset] || shown.Step != s.Plan.Config.Train.Steps || info.Step != shown.Step {
 			t.Errorf("%s, %d workers: step %d with %s, shown %d; want %s", c.carrier, c.workers, info.Step, info.ParametersSHA256, shown.Step, want[c.preset])
 		}
+	}
+}
+
+// TestTrain_ContinuesARenamedRun: its checkpoints have the old name, its folder has the new one.
+func TestTrain_ContinuesARenamedRun(t *testing.T) {
+	dir, log := t.TempDir(), hclog.NewNullLogger()
+	whole := recorded(t, dir, "whole")
+	opened, err := Make(whole.config, dir, job.Origin{Name: "a"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	half := whole.log.Last / 2
+	err = opened.Train(ctx, 1, 1, log, func(p terminal.Progress) {
+		if p.Step == half {
+			stop()
+		}
+	})
+	if !errors.Is(err, coordinator.ErrInterrupted) {
+		t.Fatalf("got %v", err)
+	}
+	if err := store.Rename(dir, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	place := Place{Kinds: config.Builtin().Kinds(), RunsDir: dir, Command: func(...string) string { return "" }}
+	if opened, err = Reopen(place, "b", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := opened.Train(t.Context(), 1, 1, log, func(terminal.Progress) {}); err != nil {
+		t.Fatal(err)
+	}
+	renamed, err := Open(place.Kinds, dir, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := Options{Workers: 1, Show: func(Progress) {}, Log: log}
+	d, err := Diff(t.Context(), whole, renamed, with)
+	if err != nil || !d.Equal || d.Common != whole.log.Last {
+		t.Errorf("the renamed run differs from an uninterrupted one: %+v, %v", d, err)
+	}
+	if v, err := Verify(t.Context(), renamed, half+1, 0, with); err != nil || !v.Equal || v.Start != half {
+		t.Errorf("verified: %+v, %v", v, err)
 	}
 }
 
