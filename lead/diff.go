@@ -175,7 +175,7 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	if len(d.Suspects) > 0 {
 		return nil
 	}
-	if d.Note, err = d.blameUpdate(ctx, common, ra, rb); unknown && err == nil {
+	if d.Note, err = d.blameUpdate(ctx, ra, rb); unknown && err == nil {
 		d.Note += "; the checksums of the blocks cannot be compared, as a log does not say how they were formed"
 	}
 	return err
@@ -237,20 +237,28 @@ func (d *Comparison) compareGradients(ctx context.Context, ra, rb *Record, theta
 	return nil, nil
 }
 
-// blameUpdate makes the step with the optimiser of each run, and says whose log differs from the result. The
-// parameters before the step are common to both.
-func (d *Comparison) blameUpdate(ctx context.Context, common *checkpoint.Checkpoint, ra, rb *Record) (string, error) {
+// blameUpdate makes the step with the optimiser of each run, and says whose log differs from the result. Each begins at
+// a checkpoint of its own: the parameters before the step are common to both, but what the optimisers remember need
+// not be.
+func (d *Comparison) blameUpdate(ctx context.Context, ra, rb *Record) (string, error) {
 	text := "the gradients are the same in both; "
 	wrong := ""
 	for _, r := range []*Record{ra, rb} {
-		from := *common
-		from.Identity = "" // of the recomputed run, which may be the other one
-		cp, err := (&recomputation{record: r, from: &from, to: d.Step, with: d.with}).run(ctx)
+		from, err := r.before(d.before())
 		if err != nil {
 			return "", err
 		}
-		if got, want := coordinator.HashTheta(cp.Theta), r.log.Entries[d.Step].Theta; got != want {
-			wrong += fmt.Sprintf("; the update of run %s has hash %s here, %s in its log", r.name, got, want)
+		_, err = (&recomputation{record: r, from: from, to: d.Step, check: true, with: d.with}).run(ctx)
+		var replay *coordinator.ReplayError
+		switch {
+		case errors.As(err, &replay) && replay.Step < d.Step:
+			return fmt.Sprintf("%sbut this machine computes other bits than run %s from step %d on, so it cannot say why the "+
+				"updates differ", text, r.name, replay.Step), nil
+		case errors.As(err, &replay):
+			wrong += fmt.Sprintf("; the update of run %s has hash %s here, %s in its log", r.name, replay.Computed.Theta,
+				replay.Logged.Theta)
+		case err != nil:
+			return "", err
 		}
 	}
 	if wrong == "" {

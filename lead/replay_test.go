@@ -2,6 +2,7 @@ package lead
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -62,6 +63,14 @@ func TestReplay_FindsAndTells(t *testing.T) {
 	d, err := Diff(t.Context(), a, b, with)
 	if err != nil || d.Equal || d.Step != 1 || len(d.Keys) != 1 || d.Keys[0].Key != "optim.rate" || d.Place != nil {
 		t.Errorf("got %+v, %v", d, err)
+	}
+	// Their optimisers remember different things.
+	c := recorded(t, dir, "c", "optim.average=0.9", "optim.decay_every=4")
+	for _, pair := range [][2]*Record{{a, c}, {c, a}} {
+		d, err := Diff(t.Context(), pair[0], pair[1], with)
+		if err != nil || d.Step != 5 || !strings.Contains(d.Note, "the updates differ by the configuration") {
+			t.Errorf("got %+v, %v", d, err)
+		}
 	}
 }
 
