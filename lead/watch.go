@@ -377,6 +377,7 @@ func (w *Watch) Waiting(workers int, what string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.progress.Workers, w.progress.Note = workers, what
+	w.retry()
 }
 
 // trouble is the state of a file that cannot be written at times.

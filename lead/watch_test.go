@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -147,6 +149,32 @@ func TestWatch_MagnitudesOfShortSteps(t *testing.T) {
 			t.Errorf("at the end it has %d, %v", kept(), err)
 		}
 	})
+}
+
+// TestWatch_WritesWhileItWaits: what the disk has refused is written once it has room, also if no step follows.
+func TestWatch_WritesWhileItWaits(t *testing.T) {
+	for _, hosted := range []bool{false, true} {
+		w, r := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+		full := true
+		r.Use(disk.Faulty(disk.System(), func(disk.Act) (int, error) {
+			if full {
+				return 0, syscall.ENOSPC
+			}
+			return 0, nil
+		}))
+		var o coordinator.Observer = w
+		if hosted {
+			o = &hostWatch{Watch: w}
+		}
+		o.Step(coordinator.StepReport{Step: 1, Updates: 1, Loss: []float32{1}})
+		full = false
+		o.Membership(coordinator.MembershipReport{Waiting: "no worker has joined"})
+		n := 0
+		count := func(store.Record) error { n++; return nil }
+		if err := store.ReadMetrics(filepath.Dir(r.Folder()), r.Name(), count); err != nil || n != 1 {
+			t.Errorf("of a host: %v: %d records, %v", hosted, n, err)
+		}
+	}
 }
 
 // watched is the watch of a run with these terms.
