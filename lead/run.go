@@ -226,8 +226,8 @@ func (r *hosted) end(err error) error {
 	stats := r.lead.Stats()
 	recorded := r.watch.Ended(func(i *store.Info) {
 		i.State, i.ExitReason = ending(i, err, why)
-		// The coordinator has made all steps that it was given, which are those of a part.
-		if i.State == store.Finished && r.until > 0 && r.until < r.Plan.Config.Train.Steps {
+		// The coordinator has made all steps that it was given, which are those of a part, or train.patience has ended it.
+		if i.State == store.Finished && r.until > 0 && r.until < r.Plan.Config.Train.Steps && i.Step >= r.until {
 			i.State, i.ExitReason = store.Interrupted, fmt.Sprintf("pauses at update %d of its sweep", r.until)
 		}
 		i.Stopped = onRequest && i.State == store.Interrupted

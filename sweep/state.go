@@ -83,12 +83,16 @@ func (t *Trial) Reached() int {
 	return n
 }
 
-// Step is the number of updates at the last rung that all runs have reached; 0: none.
+// Step is the number of updates at the last rung that all runs have reached, of the longest run if some have ended
+// before it; 0: none.
 func (t *Trial) Step() uint64 {
+	most := uint64(0)
 	if n := t.Reached(); n > 0 {
-		return t.Steps[t.First+n-1]
+		for _, r := range t.Runs {
+			most = max(most, r.Results[n-1].Step)
+		}
 	}
-	return 0
+	return most
 }
 
 // Values are the values of a metric in the runs, after n rungs from First.

@@ -15,11 +15,12 @@ import (
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
-// measure reads the metrics of a run that has reached a rung: those of its validations up to the rung, the number
-// of updates, and, if the sweep asks for them, costs in GFLOP and what protocols measure. Seconds are those of
-// all cores together: the time of the busiest worker, times the workers, summed over the exchanges. The result is
-// a function of the files of the run, so that a measurement that was cut short can be made again.
+// measure reads the metrics of a run that has reached a rung, or ended before it: those of its validations up to
+// there, the number of updates, and, if the sweep asks for them, costs in GFLOP and what protocols measure. Seconds
+// are those of all cores together: the time of the busiest worker, times the workers, summed over the exchanges. The
+// result is a function of the files of the run, so that a measurement that was cut short can be made again.
 func (r *runner) measure(o lead.Order, info store.Info, step uint64) (sweep.Result, error) {
+	step = min(step, info.Step) // train.patience may have ended it
 	res := sweep.Result{Step: step, Hash: info.ParametersSHA256, Values: map[string]float64{Updates: float64(step)}}
 	costs, err := r.costs()
 	if err != nil {

@@ -339,3 +339,46 @@ parameters:
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestLead_EndsBeforeItsRung: a trial that ends by train.patience is finished, and counts the updates that it has made.
+func TestLead_EndsBeforeItsRung(t *testing.T) {
+	t.Parallel()
+	const text = `preset: fhn/smoke
+method: grid
+parameters:
+  optim.rate: [0.5, 1]
+  train.steps: {value: 80}
+  train.validate_every: {value: 2}
+  train.patience: {value: 1}
+early_terminate: {type: halving, min_iter: 40, eta: 2, cohort: 2}
+`
+	dir := t.TempDir()
+	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	f := Folder{dir, "s"}
+	state, err := f.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pruned := 0
+	for _, trial := range state.Trials {
+		info, err := store.Load(f.Runs(), RunName("s", trial.ID, 1, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.State != store.Finished || info.Step >= 40 || !strings.Contains(info.ExitReason, "stopped early") {
+			t.Errorf("trial %d: run.json says %s at step %d: %s", trial.ID, info.State, info.Step, info.ExitReason)
+		}
+		last := trial.Runs[0].Results[len(trial.Runs[0].Results)-1]
+		if trial.Step() != info.Step || last.Values[Updates] != float64(info.Step) {
+			t.Errorf("trial %d has %d updates, its run %d: %+v", trial.ID, trial.Step(), info.Step, last)
+		}
+		if trial.Status == sweep.StatusPruned {
+			pruned++
+		}
+	}
+	if pruned != 1 {
+		t.Errorf("%d trials are pruned", pruned)
+	}
+}
