@@ -18,6 +18,7 @@ type optimiser struct {
 	retreat     *vector.Retreat       // nil: there is none
 	refuge      *vector.Average       // what a retreat goes back to: average, or one of its own, which is not evaluated
 	retreated   bool                  // with the last update
+	leftOut     *uint64               // updates so far; nil: none ever is, or it is not known
 	step        uint64                // updates that the parameters had
 }
 
@@ -51,7 +52,7 @@ func newOptimiser(cfg *Config, theta []float32) *optimiser {
 		adam.Spread = true // the workers wait for it
 		o.rule = adam
 		if cfg.Optimizer.Outlier > 0 {
-			o.retreat = vector.NewRetreat(adam)
+			o.retreat, o.leftOut = vector.NewRetreat(adam), new(uint64)
 		}
 	}
 	if cfg.Average > 0 {
@@ -142,12 +143,23 @@ func (o *optimiser) restore(cp *Checkpoint) {
 	o.Resume(cp.Step)
 	if o.retreat != nil {
 		o.retreat.Resume()
+		if o.leftOut = copied(cp.LeftOut); cp.Step == 0 {
+			o.leftOut = new(uint64)
+		}
 	}
+}
+
+// copied is a copy of a count that may be unknown.
+func copied(n *uint64) *uint64 {
+	if n == nil {
+		return nil
+	}
+	return new(*n)
 }
 
 // save copies the state into a checkpoint, whose memory it uses.
 func (o *optimiser) save(cp *Checkpoint) {
-	cp.Step, cp.Theta = o.step, append(cp.Theta[:0], o.theta...)
+	cp.Step, cp.Theta, cp.LeftOut = o.step, append(cp.Theta[:0], o.theta...), copied(o.leftOut)
 	moments := o.moments()
 	cp.Moments = slices.Grow(cp.Moments[:0], len(moments))[:len(moments)]
 	for i, m := range moments {
@@ -167,6 +179,9 @@ func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err e
 	if err == nil {
 		if o.refuge != nil {
 			o.refuge.Add(o.theta, o.step/o.Stride())
+		}
+		if o.leftOut != nil && o.LeftOut() {
+			*o.leftOut++
 		}
 		o.step += o.Stride()
 	}

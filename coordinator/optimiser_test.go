@@ -65,6 +65,9 @@ func TestOptimiser_RetreatsAfterARestart(t *testing.T) {
 		update(o, 1e9, 12)
 		var cp Checkpoint
 		o.save(&cp)
+		if cp.LeftOut == nil || *cp.LeftOut != 12 || cp.Retreats() != 0 {
+			t.Errorf("average %g: the checkpoint says that %v updates were left out, and %d retreats", average, cp.LeftOut, cp.Retreats())
+		}
 		if evaluated := cp.Evaluated(); slices.Equal(evaluated, cp.Theta) != (average == 0) {
 			t.Errorf("average %g: %v is evaluated, the parameters are %v", average, evaluated, cp.Theta)
 		}
@@ -77,6 +80,10 @@ func TestOptimiser_RetreatsAfterARestart(t *testing.T) {
 		if a, b := update(o, 1e9, 8), update(again, 1e9, 8); a != 1 || b != 1 || slices.Equal(o.theta, before) || !slices.Equal(o.theta, again.theta) {
 			t.Errorf("average %g: %d and %d retreats, from %v to %v and %v", average, a, b, before, o.theta, again.theta)
 		}
+		var later Checkpoint
+		if again.save(&later); *later.LeftOut != 20 || later.Retreats() != 1 || *cp.LeftOut != 12 {
+			t.Errorf("average %g: %d updates were left out, and %d retreats, after %d", average, *later.LeftOut, later.Retreats(), *cp.LeftOut)
+		}
 		update(o, 1, 3)
 		if update(again, 1, 3); !slices.Equal(o.theta, again.theta) {
 			t.Errorf("average %g: afterwards %v and %v", average, o.theta, again.theta)
@@ -88,8 +95,12 @@ func TestOptimiser_RetreatsAfterARestart(t *testing.T) {
 		if err := again.fits(&cp); err != nil {
 			t.Error(err)
 		}
+		cp.LeftOut = nil
 		again.restore(&cp)
-		if average == 0 && !slices.Equal(again.refuge.Values, cp.Theta) {
+		if update(again, 1e9, 1); again.leftOut != nil {
+			t.Errorf("%d updates were left out, but those before the checkpoint are not known", *again.leftOut)
+		}
+		if again.restore(&cp); average == 0 && !slices.Equal(again.refuge.Values, cp.Theta) {
 			t.Errorf("it would go back to %v, the parameters are %v", again.refuge.Values, cp.Theta)
 		}
 	}

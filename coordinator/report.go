@@ -66,8 +66,9 @@ type StorageReport struct {
 // RollbackReport says that the run went back to the parameters after Step updates, 0 for the initial ones: what was
 // reported of later steps is void.
 type RollbackReport struct {
-	Step   uint64
-	Reason string
+	Step       uint64
+	Reason     string
+	Checkpoint *Checkpoint // the state that it goes on from; the observer must neither keep nor change it
 }
 
 // MembershipReport says who is there, when that changes and, while the run waits, once a second.

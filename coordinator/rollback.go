@@ -26,7 +26,7 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 	c.history.expected.cut(cp.Step)
 	c.note(Event{Kind: EventRollback, Step: cp.Step, Reason: reason})
 	// who notes the newest checkpoint does it before it goes
-	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason})
+	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason, Checkpoint: cp})
 	if err = errors.Join(err, store.EndRollback()); err != nil {
 		c.log.Error("the rollback is not on disk", "error", err, "remedy", diskRemedy)
 	}

@@ -93,4 +93,6 @@ type rolledBack struct {
 	step *int
 }
 
-func (r rolledBack) Rollback(report coordinator.RollbackReport) { *r.step = int(report.Step) }
+func (r rolledBack) Rollback(report coordinator.RollbackReport) {
+	*r.step = int(report.Checkpoint.Step)
+}

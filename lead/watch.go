@@ -84,17 +84,14 @@ func NewWatch(cfg WatchConfig) *Watch {
 		latest:   store.Values{},
 		sweeping: job.Sweeping(cfg.Plan.Config),
 	}
+	maps.Copy(w.latest, cfg.Run.Info().Metrics)
+	w.goOn(cmp.Or(cfg.From, &checkpoint.Checkpoint{BestLoss: math.Inf(1), LeftOut: new(uint64)}))
 	if cp := cfg.From; cp != nil {
-		w.progress.Step = cp.Step
-		w.progress.Best, w.progress.BestStep = -cp.BestLoss, cp.BestStep
 		// A process that was killed behind its checkpoint has not said so in run.json. There may be no other
 		// checkpoint.
 		w.state.note(w.log, w.run.Update(func(i *store.Info) {
-			i.Checkpoint, i.ParametersSHA256 = cp.Step, cp.ParamsSHA256
+			i.Checkpoint, i.ParametersSHA256, i.Metrics = cp.Step, cp.ParamsSHA256, w.latest
 		}))
-	}
-	for name, v := range cfg.Run.Info().Metrics {
-		w.latest[name] = v
 	}
 	w.beginMagnitudes(cfg.Plan)
 	if cfg.Events {
@@ -256,12 +253,29 @@ func (w *Watch) Storage(r coordinator.StorageReport) {
 func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.progress.Step = r.Step
+	w.goOn(r.Checkpoint)
 	w.metrics.note(w.log, w.run.Cut(r.Step))
 	w.magnitudes.Cut(r.Step)
 	w.events(func(l *store.Live) error { return l.Back(r.Step) })
 	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(w.progress)
+}
+
+// goOn takes over what a checkpoint that the run goes on from says of it: run.json, and what was reported, may be ahead
+// of it. The lock of the watch is held.
+func (w *Watch) goOn(cp *checkpoint.Checkpoint) {
+	w.progress.Step, w.progress.Best, w.progress.BestStep = cp.Step, -cp.BestLoss, cp.BestStep
+	set := func(name string, v float64, known bool) {
+		if delete(w.latest, name); known {
+			w.latest[name] = v
+		}
+	}
+	set("best_validation_objective", -cp.BestLoss, cp.BestStep > 0)
+	set("best_step", float64(cp.BestStep), cp.BestStep > 0)
+	set("retreats", float64(cp.Retreats()), cp.Retreats() > 0)
+	if cp.LeftOut != nil {
+		set("left_out", float64(*cp.LeftOut), *cp.LeftOut > 0)
+	}
 }
 
 // leastDivergence is what the Monte Carlo estimate of a divergence falls below only if something is wrong, or if the
@@ -378,24 +392,4 @@ func (w *Watch) Waiting(workers int, what string) {
 	defer w.mu.Unlock()
 	w.progress.Workers, w.progress.Note = workers, what
 	w.retry()
-}
-
-// trouble is the state of a file that cannot be written at times.
-type trouble struct {
-	err    error
-	logged time.Time
-}
-
-// note logs an error when it appears, again every few seconds while it lasts, and its end.
-func (t *trouble) note(log hclog.Logger, err error) {
-	switch {
-	case err != nil && time.Since(t.logged) > saveInterval:
-		t.logged = time.Now()
-		log.Error("record not written", "error", err, "remedy", "free space on the disk; training continues, and the "+
-			"records are written later")
-	case err == nil && t.err != nil:
-		log.Info("records are written again")
-		t.logged = time.Time{}
-	}
-	t.err = err
 }

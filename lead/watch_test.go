@@ -21,6 +21,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // A run with workers elsewhere gets advice once if its steps wait for messages, and none if they wait for gradients
@@ -175,6 +176,56 @@ func TestWatch_WritesWhileItWaits(t *testing.T) {
 			t.Errorf("of a host: %v: %d records, %v", hosted, n, err)
 		}
 	}
+}
+
+// TestWatch_GoesOnFromACheckpoint: after a kill and after a rollback the counts and the best values are those of the
+// checkpoint, whatever was reported of later steps. What one of an earlier release does not say stays.
+func TestWatch_GoesOnFromACheckpoint(t *testing.T) {
+	at := func(step, best, leftOut, retreats uint64) *checkpoint.Checkpoint {
+		return &checkpoint.Checkpoint{
+			Step: step, BestStep: best, BestLoss: float64(best), LeftOut: &leftOut,
+			Moments: []checkpoint.Moment{{Name: checkpoint.Retreat, Values: []float32{1, float32(retreats)}}},
+		}
+	}
+	w, r := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+	until := func(last uint64) {
+		for step := w.progress.Step + 1; step <= last; step++ {
+			w.Step(coordinator.StepReport{Step: step, Updates: 1, Loss: []float32{1}, LeftOut: true, Retreated: step%2 == 0})
+			w.Validation(coordinator.ValidationReport{Step: step, Loss: []float32{-float32(step)}, Best: true})
+		}
+	}
+	says := func(when string, want store.Values) {
+		t.Helper()
+		m := w.Info().Metrics
+		for _, name := range []string{"left_out", "retreats", "best_step", "best_validation_objective"} {
+			if v, ok := m[name]; v != want[name] || ok != (v != 0) {
+				t.Errorf("%s: %s is %v, want %v", when, name, v, want[name])
+			}
+		}
+		if w.progress.BestStep != uint64(want["best_step"]) || w.progress.BestStep > 0 && w.progress.Best != want["best_validation_objective"] {
+			t.Errorf("%s: the best is %v at %d", when, w.progress.Best, w.progress.BestStep)
+		}
+	}
+	until(5)
+	w.save(func(*store.Info) {})
+	says("at first", store.Values{"left_out": 5, "retreats": 2, "best_step": 5, "best_validation_objective": 5})
+	cfg := WatchConfig{
+		Plan: &job.Plan{Terms: w.terms}, Run: r, From: at(3, 2, 3, 1), Show: func(terminal.Progress) {}, Log: hclog.NewNullLogger(),
+	}
+	w = NewWatch(cfg)
+	says("killed", store.Values{"left_out": 3, "retreats": 1, "best_step": 2, "best_validation_objective": -2})
+	until(8)
+	w.Rollback(coordinator.RollbackReport{Step: 1, Checkpoint: at(1, 0, 1, 0)})
+	says("rolled back", store.Values{"left_out": 1})
+	until(4)
+	says("again", store.Values{"left_out": 4, "retreats": 2, "best_step": 4, "best_validation_objective": 4})
+	cfg.From = at(2, 1, 0, 1)
+	cfg.From.LeftOut = nil
+	w = NewWatch(cfg)
+	says("of an earlier release", store.Values{"left_out": 4, "retreats": 1, "best_step": 1, "best_validation_objective": -1})
+	cfg.From = nil
+	w = NewWatch(cfg)
+	says("from the beginning", store.Values{})
 }
 
 // watched is the watch of a run with these terms.

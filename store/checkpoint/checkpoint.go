@@ -57,6 +57,7 @@ type Checkpoint struct {
 	Validated uint64  // step of the last validation; 0: there was none
 	BestStep  uint64  // step with the lowest validation loss; 0: there was none
 	BestLoss  float64 // the lowest validation loss; +Inf: there was no validation
+	LeftOut   *uint64 // updates that were left out; nil: none ever is, or an earlier release has not counted them
 
 	// Set by Store.Write and by reading.
 	ParamsSHA256 string // Hash(Theta)
@@ -129,7 +130,7 @@ func CheckLayout(layout []Tensor, size int) error {
 // reserved are the names of the vectors that are not parameters. No tensor of a model may have such a name: the file
 // holds both.
 func reserved() []string {
-	return append(adamMoments(), "adam.norm", "outer.velocity", Exact, Average, Refuge, "adam.retreat", levelsName)
+	return append(adamMoments(), "adam.norm", "outer.velocity", Exact, Average, Refuge, Retreat, levelsName)
 }
 
 const (
@@ -137,6 +138,8 @@ const (
 	Average = "optim.average"
 	// Refuge is the name of the moment with an average that is kept for retreats alone, and is not evaluated.
 	Refuge = "adam.refuge"
+	// Retreat is the name of the moment with the number of updates left out in a row, and that of retreats.
+	Retreat = "adam.retreat"
 	// Exact is the name of the moment with the parameters as the optimiser has them, where the run's parameters are
 	// what is left of them after rounding.
 	Exact = "theta.exact"
@@ -151,6 +154,16 @@ func (cp *Checkpoint) Evaluated() []float32 {
 		}
 	}
 	return cp.Theta
+}
+
+// Retreats is how often the run has gone back to an average of its parameters.
+func (cp *Checkpoint) Retreats() uint64 {
+	for _, m := range cp.Moments {
+		if m.Name == Retreat && len(m.Values) == 2 {
+			return uint64(max(m.Values[1], 0))
+		}
+	}
+	return 0
 }
 
 // Hash is the SHA-256 of the parameters as little-endian float32, in hexadecimal: params_sha256.

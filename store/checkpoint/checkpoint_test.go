@@ -16,7 +16,7 @@ import (
 )
 
 func state(step uint64, best uint64) *Checkpoint {
-	cp := &Checkpoint{Run: "r", Seed: 7, Term: 2, Step: step, Validated: best, BestStep: best, BestLoss: 1.5}
+	cp := &Checkpoint{Run: "r", Seed: 7, Term: 2, Step: step, Validated: best, BestStep: best, BestLoss: 1.5, LeftOut: new(step - best)}
 	var m, v []float32
 	for i := range 6 {
 		x := float32(step) + float32(i)/8
@@ -111,6 +111,7 @@ func TestStore_RoundTripAndRetention(t *testing.T) {
 	}
 	want := state(5, 2)
 	if cp.Step != 5 || cp.Run != "r" || cp.Seed != 7 || cp.Term != 2 || cp.BestStep != 2 || cp.BestLoss != 1.5 || cp.Validated != 2 ||
+		cp.LeftOut == nil || *cp.LeftOut != 3 ||
 		!slices.Equal(cp.Theta, want.Theta) || !slices.EqualFunc(cp.Moments, want.Moments, sameMoment) {
 		t.Errorf("got %+v, want %+v", cp, want)
 	}

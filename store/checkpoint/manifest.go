@@ -31,6 +31,7 @@ type manifest struct {
 	Validated    uint64   `json:"validated_step,omitempty"`
 	BestStep     uint64   `json:"best_step,omitempty"`
 	BestLoss     *float64 `json:"best_loss,omitempty"`
+	LeftOut      *uint64  `json:"left_out,omitempty"`
 	ParamsSHA256 string   `json:"params_sha256"`
 	File         string   `json:"file"`
 	Bytes        int64    `json:"bytes"`
@@ -61,7 +62,8 @@ func newManifest(cp *Checkpoint, identity, data string) *manifest {
 		Format: adamFormat, Run: cp.Run, Seed: cp.Seed, Term: cp.Term, Step: cp.Step, Parameters: len(cp.Theta),
 		Blocks:   len(cp.Levels),
 		Identity: identity, Data: data,
-		Validated: cp.Validated, BestStep: cp.BestStep, ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
+		Validated: cp.Validated, BestStep: cp.BestStep, LeftOut: cp.LeftOut,
+		ParamsSHA256: cp.ParamsSHA256, File: stem(cp.Step) + dataSuffix,
 	}
 	if list := cp.MomentNames(); man.Blocks > 0 || !slices.Equal(list, adamMoments()) {
 		man.Format, man.Moments = namedFormat, list
@@ -133,7 +135,7 @@ func (man *manifest) moments() []string {
 func (man *manifest) checkpoint(path string) *Checkpoint {
 	cp := &Checkpoint{
 		Run: man.Run, Seed: man.Seed, Term: man.Term, Step: man.Step,
-		Validated: man.Validated, BestStep: man.BestStep, BestLoss: math.Inf(1),
+		Validated: man.Validated, BestStep: man.BestStep, BestLoss: math.Inf(1), LeftOut: man.LeftOut,
 		ParamsSHA256: man.ParamsSHA256, Path: path, Identity: man.Identity, Data: man.Data,
 	}
 	if man.BestLoss != nil {
