@@ -52,7 +52,8 @@ func (c *stream) write(text []byte) error {
 
 // events sends changes until the client or the server ends. For all runs, events "runs" have the rows of the table that
 // changed. For one run, events "run" have its state, and "records" have new metrics, after Last-Event-ID, with their
-// position as id. "back" says that the run returned to an earlier step, "reload" that the client missed too much.
+// position as id. "back" says that the run returned to an earlier step. "reload" says that the client missed too much,
+// and ends the events: the client loads the metrics, and goes on from their position.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	ctx, leave := s.streams.enter(r)
 	defer leave()

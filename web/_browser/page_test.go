@@ -359,3 +359,26 @@ func TestLongRun(t *testing.T) {
 	js[bool](p, "(location.hash = '#/run/long?range=54300-54340', dispatchEvent(new HashChangeEvent('hashchange')), true)")
 	p.await("document.querySelector('.chart canvas')?.dataset.points > 30 && document.querySelector('.chart canvas').dataset.points < 100")
 }
+
+// TestReload: a page that was away while the run made more steps than events repeat loads the metrics once, and hears of
+// each step from then on.
+func TestReload(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", settings{steps: 20, seed: 1})
+	p := open(t, b.url, 1000, 800, false)
+	p.await("document.querySelectorAll('.runs tbody tr').length === 1")
+	// Events of the run do not get through while the page is away.
+	js[bool](p, "(window.away = true, window.real = fetch, window.fetch = (a, o) => away && String(a).includes('events?run') ? Promise.reject(new Error('away')) : real(a, o), true)")
+	js[bool](p, "(location.hash = '#/run/a?clip=0', true)")
+	p.await(ready)
+	loads := "performance.getEntriesByType('resource').filter((e) => e.name.includes('/metrics?')).length"
+	p.await(loads + " === 1")
+	b.grow(r, 21, 5100, settings{seed: 1})
+	js[bool](p, "(window.away = false, true)")
+	p.await(loads + " === 2")
+	b.grow(r, 5101, 5101, settings{seed: 1, outlier: 5101})
+	p.await("document.querySelector('.chart canvas').ariaLabel.includes('train −500')")
+	if n := js[int](p, loads); n != 2 {
+		t.Errorf("the metrics were loaded %d times", n)
+	}
+}

@@ -49,8 +49,8 @@ export async function blob(path) { return URL.createObjectURL(await (await ask(p
 export const runPath = (name, rest = '') => `api/runs/${encodeURIComponent(name)}${rest}`;
 
 // listen calls on(event, data) for each event until the signal aborts, and connects again
-// after failures, from the last event on. It tells state(word) how it stands. EventSource
-// cannot carry a token, hence fetch.
+// after failures, from the last event on. Where on returns another position, it goes on from
+// there. It tells state(word) how it stands. EventSource cannot carry a token, hence fetch.
 export async function listen(path, { on, state, signal, last = '' }) {
   let id = last;
   for (let wait = 1000; !signal.aborted; wait = Math.min(wait * 2, 15000)) {
@@ -60,7 +60,7 @@ export async function listen(path, { on, state, signal, last = '' }) {
       wait = 500;
       for await (const event of parse(answer.body)) {
         if (event.id) id = event.id;
-        on(event.name, JSON.parse(event.data));
+        id = await on(event.name, JSON.parse(event.data)) ?? id;
       }
     } catch (error) {
       if (signal.aborted) return;

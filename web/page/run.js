@@ -109,9 +109,16 @@ export class RunView {
       if (name === 'run') this.show(data);
       else if (name === 'records') this.take(data);
       else if (name === 'back') { this.store.back(data.step); this.draw(); }
-      else if (name === 'reload') this.store.load(this.store.range).then(() => this.draw());
+      else if (name === 'reload') return this.reload();
       else if (name === 'error') this.fail?.(data);
     } });
+  }
+
+  // reload loads all that a page missed that was away for long. Events go on behind it.
+  async reload() {
+    await this.store.load(this.store.range);
+    this.draw();
+    return this.store.position;
   }
 
   close() {
