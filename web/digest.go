@@ -16,7 +16,8 @@ import (
 // doubles and neighbours are merged, so a digest has between most and twice as many points however long the run is.
 type digest struct {
 	dir, name string
-	most      int // points; when there are twice as many, each two become one
+	began     time.Time // the run; a later one of its name has a digest of its own
+	most      int       // points; when there are twice as many, each two become one
 
 	mu     sync.Mutex
 	tail   *store.Tail
@@ -52,10 +53,14 @@ func newShelf(dir string, points, limit int) *shelf {
 
 // digest returns the digest of a run. It may not have been read yet: see update. One that has made room is still
 // good for those who have it.
-func (s *shelf) digest(name string) *digest {
+func (s *shelf) digest(run Run) *digest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.digests[name]
+	d := s.digests[run.Name]
+	if d != nil && !d.began.Equal(run.Started) {
+		delete(s.digests, run.Name)
+		d = nil
+	}
 	if d == nil {
 		for len(s.digests) >= s.max {
 			oldest := ""
@@ -66,8 +71,8 @@ func (s *shelf) digest(name string) *digest {
 			}
 			delete(s.digests, oldest)
 		}
-		d = &digest{dir: s.dir, name: name, most: s.points}
-		s.digests[name] = d
+		d = &digest{dir: s.dir, name: run.Name, began: run.Started, most: s.points}
+		s.digests[run.Name] = d
 	}
 	d.used = time.Now()
 	return d
@@ -80,8 +85,8 @@ func (s *shelf) keep(known map[string]bool) {
 	maps.DeleteFunc(s.digests, func(name string, _ *digest) bool { return !known[name] })
 }
 
-// update reads what is new. The caller holds the lock. A run that went back, or was begun anew under its name, is read
-// from its beginning. If ctx ends, what was read stays, and the next call goes on there.
+// update reads what is new. The caller holds the lock. A run that went back is read from its beginning. If ctx ends,
+// what was read stays, and the next call goes on there.
 func (d *digest) update(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if d.tail == nil {
@@ -124,7 +129,7 @@ func (s *Server) warm(ctx context.Context) {
 		s.log.Debug("runs are not read ahead", "err", err)
 	}
 	for _, run := range list[:min(len(list), maxWarm)] {
-		d := s.whole.digest(run.Name)
+		d := s.whole.digest(run)
 		d.mu.Lock()
 		err := d.update(ctx)
 		d.mu.Unlock()

@@ -159,15 +159,18 @@ func (s *Server) runEvents(w http.ResponseWriter, r *http.Request, name string) 
 		s.fail(w, "read the metrics", name, err)
 		return nil, false
 	}
+	began := run.Started
 	var state []byte
 	fresh := true
 	return func(c *stream) error {
 		run, err := s.config.Source.Run(name)
-		if errors.Is(err, store.ErrNotFound) {
+		switch {
+		case errors.Is(err, store.ErrNotFound):
 			return errors.Join(c.send("gone", "", []byte("{}")), err)
-		}
-		if err != nil {
+		case err != nil:
 			return err
+		case !run.Started.Equal(began): // another run has the name
+			return errors.Join(c.send("reload", "", []byte("{}")), errTooFar)
 		}
 		latest, err := json.Marshal(s.summarize(run))
 		if err != nil {

@@ -18,6 +18,7 @@ import (
 type follower struct {
 	dir     string
 	name    string
+	began   time.Time  // the run; a later one of its name has a follower of its own
 	mu      sync.Mutex // guards the fields below
 	tail    *store.Tail
 	train   store.Record // the latest
@@ -49,7 +50,7 @@ const (
 func (s *Server) follow(run Run) (*follower, error) {
 	s.mu.Lock()
 	f := s.followers[run.Name]
-	if f == nil {
+	if f == nil || !f.began.Equal(run.Started) {
 		from := store.Position{}
 		if run.Step > lookBack {
 			from.Step = run.Step - lookBack
@@ -59,7 +60,9 @@ func (s *Server) follow(run Run) (*follower, error) {
 			s.mu.Unlock()
 			return nil, err
 		}
-		f = &follower{dir: s.config.Dir, name: run.Name, tail: tail, seconds: newHistogram(), overrides: []string{}}
+		f = &follower{
+			dir: s.config.Dir, name: run.Name, began: run.Started, tail: tail, seconds: newHistogram(), overrides: []string{},
+		}
 		text, err := store.ReadFile(filepath.Join(s.config.Dir, run.Name, "overrides.txt"))
 		if err == nil { // it may be missing
 			f.overrides = strings.Fields(string(text))

@@ -147,7 +147,7 @@ func queryNumber(r *http.Request, name string, missing uint64) (uint64, error) {
 // of the digest stands for more steps than one of the answer. The digest is brought up to date first, and is locked
 // meanwhile.
 func (s *Server) series(r *http.Request, run Run, q span, from *shelf) (*Series, error) {
-	d := from.digest(run.Name)
+	d := from.digest(run)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.update(r.Context()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -129,8 +130,8 @@ func TestCurves_OfSeveralRuns(t *testing.T) {
 func TestShelf_LeavesThoseOfNobody(t *testing.T) {
 	s := newShelf(t.TempDir(), 8, 3)
 	for i := range 5 {
-		s.digest(fmt.Sprint("run-", i))
-		s.digest("run-0")
+		s.digest(Run{Info: store.Info{Name: fmt.Sprint("run-", i)}})
+		s.digest(Run{Info: store.Info{Name: "run-0"}})
 	}
 	if s.digests["run-0"] == nil || s.digests["run-4"] == nil || len(s.digests) != 3 {
 		t.Errorf("kept %d: %v", len(s.digests), s.digests)
@@ -139,4 +140,42 @@ func TestShelf_LeavesThoseOfNobody(t *testing.T) {
 	if s.digests["run-4"] == nil || len(s.digests) != 1 {
 		t.Errorf("kept %v", s.digests)
 	}
+}
+
+// TestNames_UsedAgain: nothing of a removed run is shown for a later one of its name, though nobody has listed the runs
+// in between and the later one has more records.
+func TestNames_UsedAgain(t *testing.T) {
+	b := newBench(t, "")
+	b.server.poll = time.Second / 5 // the stream does not look in between, either
+	b.made("a", "seed: 1\n", "")
+	l := b.listen("/api/events?run=a", "20.2")
+	l.next("run")
+	charts := []string{"/api/runs/a/metrics", "/api/curves?run=a&metric=train/objective"}
+	for _, path := range append(charts, "/api/runs/a") {
+		b.ask("GET", path)
+	}
+	if err := store.Remove(b.dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	r, err := store.Create(b.dir, store.Draft{Name: "a", Overrides: []string{"seed=4"}, Info: store.Info{Steps: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for s := uint64(1); s <= 90; s++ {
+		record := store.Record{Step: s, Split: "train", Time: start, Values: store.Values{"objective": -1000}}
+		if err := r.Append(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range charts {
+		_, _, body := b.ask("GET", path)
+		if n := strings.Count(body, "-1000"); n != 90 {
+			t.Errorf("%s: %d of 90 values of the later run: %s", path, n, body)
+		}
+	}
+	if d := get[Detail](b, "/api/runs/a"); len(d.Overrides) != 1 || *d.Objective != -1000 {
+		t.Errorf("the overrides %v, the objective %v", d.Overrides, *d.Objective)
+	}
+	l.next("reload")
 }

@@ -109,7 +109,7 @@ export class RunView {
       if (name === 'run') this.show(data);
       else if (name === 'records') this.take(data);
       else if (name === 'back') { this.store.back(data.step); this.draw(); }
-      else if (name === 'reload') return this.reload();
+      else if (name === 'reload' || name === 'gone') return this.reload(); // another run may have the name by now
       else if (name === 'error') this.fail?.(data);
     } });
   }
