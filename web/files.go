@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -85,19 +86,36 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
 		map[string]string{"filename": run.Name + "-" + strings.ReplaceAll(name, "/", "-")}))
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	http.ServeContent(w, r, "", info.ModTime(), file)
+	http.ServeContent(newDownload(w), r, "", info.ModTime(), file)
+}
+
+// download writes an answer of any length, to a client of any speed: the time limit holds for each part of it.
+type download struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// newDownload returns the writer of one answer.
+func newDownload(w http.ResponseWriter) download { return download{w, http.NewResponseController(w)} }
+
+// Write implements io.Writer.
+func (d download) Write(part []byte) (int, error) {
+	if err := d.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	return d.ResponseWriter.Write(part)
 }
 
 // metricsCSV sends all metrics as one table. It is made while it is sent, so an error on the way ends it early.
 func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string) {
-	if !s.mayRead(r) {
+	if !place(r, s.tables) {
 		return
 	}
-	defer func() { <-s.reads }()
+	defer func() { <-s.tables }()
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
 		map[string]string{"filename": name + "-" + csvFile}))
-	if err := store.WriteCSV(w, s.config.Dir, name); err != nil {
+	if err := store.WriteCSV(newDownload(w), s.config.Dir, name); err != nil {
 		s.log.Debug("metrics were not sent to the end", "run", name, "err", err)
 	}
 }

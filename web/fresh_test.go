@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -128,6 +130,27 @@ func TestFiles_OnlyThoseOfTheRun(t *testing.T) {
 	d := get[Detail](b, "/api/runs/a")
 	if d.Disk < 1000 || len(d.Overrides) != 1 || d.Overrides[0] != "seed=3" || len(d.Files) < 5 {
 		t.Errorf("got %+v", d)
+	}
+}
+
+// TestFiles_SlowClients: a download may take longer than other answers.
+func TestFiles_SlowClients(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 5000)
+	figure := make([]byte, 64<<20)
+	if err := os.WriteFile(r.Path("figures", "large.svg"), figure, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewUnstartedServer(b.server.Handler())
+	h.Config.WriteTimeout = time.Millisecond
+	h.Start()
+	defer h.Close()
+	b.url, b.client = h.URL, h.Client()
+	if _, _, body := b.ask("GET", "/api/runs/a/files/figures/large.svg"); len(body) != len(figure) {
+		t.Errorf("%d of %d bytes", len(body), len(figure))
+	}
+	if _, _, body := b.ask("GET", "/api/runs/a/files/metrics.csv"); strings.Count(body, "\n") != 1+5000+500 {
+		t.Errorf("%d lines of 5501", strings.Count(body, "\n"))
 	}
 }
 

@@ -49,7 +49,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q, ok := readSpan(w, r)
-	if !ok || !s.mayRead(r) {
+	if !ok || !place(r, s.reads) {
 		return
 	}
 	defer func() { <-s.reads }()
@@ -77,11 +77,10 @@ func readSpan(w http.ResponseWriter, r *http.Request) (span, bool) {
 	return span{from, to, min(points, maxPoints)}, true
 }
 
-// mayRead waits for one of the places of requests that read a lot, unless the client is gone. Whoever gets one gives
-// it back by receiving from reads.
-func (s *Server) mayRead(r *http.Request) bool {
+// place waits for one of a number of places, unless the client is gone. Whoever gets one gives it back by receiving.
+func place(r *http.Request, places chan struct{}) bool {
 	select {
-	case s.reads <- struct{}{}:
+	case places <- struct{}{}:
 		return true
 	case <-r.Context().Done():
 		return false
@@ -103,7 +102,7 @@ func (s *Server) curves(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, fmt.Sprintf("name at most %d runs, and at least one metric", maxCurves))
 		return
 	}
-	if !s.mayRead(r) {
+	if !place(r, s.reads) {
 		return
 	}
 	defer func() { <-s.reads }()

@@ -25,8 +25,8 @@ type Config struct {
 	Log     hclog.Logger // nil: no log
 }
 
-// Time limits of connections; events have limits of their own. shutdownTimeout is how long requests in progress may
-// take when the server ends.
+// Time limits of connections. Events have limits of their own, and of a download each part may take writeTimeout.
+// shutdownTimeout is how long requests in progress may take when the server ends.
 const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
@@ -46,6 +46,7 @@ type Server struct {
 
 	streams streams       // clients of events
 	reads   chan struct{} // one element for each request that reads a lot
+	tables  chan struct{} // one for each that is sent all metrics, which takes as long as its client likes
 	models  chan struct{} // one element while a model is computed with
 	poll    time.Duration // time between two checks for changes
 
@@ -95,8 +96,8 @@ func newServer(c Config) *Server {
 	}
 	return &Server{
 		config: c, guard: admission.NewGuard(c.Token, writeError), log: log,
-		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), models: make(chan struct{}, 1),
-		poll:      pollInterval,
+		streams: streams{most: maxStreams}, reads: make(chan struct{}, maxReads), tables: make(chan struct{}, maxReads),
+		models: make(chan struct{}, 1), poll: pollInterval,
 		whole:     newShelf(c.Dir, digestPoints, maxDigests),
 		outlines:  newShelf(c.Dir, outlinePoints, maxOutlines),
 		followers: map[string]*follower{}, facts: map[string]facts{},
