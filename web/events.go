@@ -110,17 +110,21 @@ func (s *Server) tableEvents() func(*stream) error {
 			Runs  []json.RawMessage `json:"runs"`
 			Keys  []Key             `json:"keys,omitempty"`
 		}{[]string{}, []json.RawMessage{}, all.Keys}
+		known := make(map[string]string, len(all.Runs)) // the client forgets rows that are gone
 		for _, run := range all.Runs {
 			row, err := json.Marshal(run)
 			if err != nil {
 				return err
 			}
-			if sent[run.Name] != string(row) {
-				sent[run.Name] = string(row)
+			last := sent[run.Name]
+			if last != string(row) {
+				last = string(row)
 				changed.Runs = append(changed.Runs, row)
 			}
+			known[run.Name] = last
 			changed.Order = append(changed.Order, run.Name)
 		}
+		sent = known
 		names, err := json.Marshal(changed.Order)
 		of, errKeys := json.Marshal(changed.Keys)
 		if err := errors.Join(err, errKeys); err != nil || len(changed.Runs) == 0 && bytes.Equal(names, order) &&

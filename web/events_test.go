@@ -131,6 +131,26 @@ func TestEvents_OfAllRuns(t *testing.T) {
 	}
 }
 
+// TestEvents_RenamedThereAndBack: a page forgets a row that is gone, so it has to come again with its run.
+func TestEvents_RenamedThereAndBack(t *testing.T) {
+	b := newBench(t, "")
+	b.made("a", "seed: 1\n", "")
+	l := b.listen("/api/events", "")
+	l.next("runs")
+	for i, name := range []string{"b", "a"} {
+		if err := os.Rename(filepath.Join(b.dir, []string{"a", "b"}[i]), filepath.Join(b.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		e := l.next("runs")
+		for !strings.Contains(e.data, `"order":["`+name+`"]`) { // between two names there may be none
+			e = l.next("runs")
+		}
+		if !strings.Contains(e.data, `"name":"`+name+`"`) {
+			t.Errorf("renamed to %s: %s", name, e.data)
+		}
+	}
+}
+
 func TestEvents_OfOneRunResumeWhereTheyEnded(t *testing.T) {
 	b := newBench(t, "")
 	r := b.run("a", 9)
