@@ -3,6 +3,7 @@ package web
 import (
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,10 +18,12 @@ import (
 type measures struct {
 	info, ready, runs                                 *prometheus.Desc
 	running, step, steps, objective, loss, norm, rate *prometheus.Desc
-	elbo, importance                                  *prometheus.Desc
+	elbo, importance, share                           *prometheus.Desc
 	seconds, workers, bytes, waiting, checkpoint      *prometheus.Desc
 	issued, useful, speculations, audits              *prometheus.Desc
 	disputes, rollbacks, quarantined, rejections      *prometheus.Desc
+
+	regimes map[string]*prometheus.Desc // what a record says of them, by its name there
 }
 
 // newMeasures describes all metrics, with the text that Prometheus shows.
@@ -39,7 +42,9 @@ func newMeasures() *measures {
 		elbo: desc("elbo", "Evidence lower bound of the latest validation, in nats: every divergence with weight "+
 			"1, schedules at their end.", "run"),
 		importance:   desc("importance_elbo", "Importance-weighted bound of the latest validation, in nats.", "run"),
-		loss:         desc("loss", "Latest loss and its terms, in nats.", "run", "split", "term"),
+		loss:         desc("loss", "Latest loss and its terms, in nats if the model has a density.", "run", "split", "term"),
+		share:        desc("regime_share", "Latest share of the time in which a regime is used.", "run", "split", "regime"),
+		regimes:      newRegimes(desc),
 		norm:         desc("gradient_norm", "Norm of the latest gradient before clipping.", "run"),
 		rate:         desc("learning_rate", "Latest learning rate.", "run"),
 		seconds:      desc("step_seconds", "Durations of steps.", "run"),
@@ -58,6 +63,17 @@ func newMeasures() *measures {
 	}
 }
 
+// newRegimes describes what a model with regimes reports.
+func newRegimes(desc func(name, help string, labels ...string) *prometheus.Desc) map[string]*prometheus.Desc {
+	return map[string]*prometheus.Desc{
+		"regimes_in_use": desc("regimes_in_use", "Regimes in use: the perplexity of their latest shares.", "run", "split"),
+		"regime_information": desc("regime_information", "Latest information of the regime about the step, in nats.",
+			"run", "split"),
+		"regime_entropy": desc("regime_entropy", "Latest mean entropy of the regimes of a step, in nats.", "run", "split"),
+		"switching":      desc("regime_switching", "Latest share of the steps at which the regime changes.", "run", "split"),
+	}
+}
+
 // collector reads all values when Prometheus asks. They are those of the followers of the runs, and of their
 // coordinators.
 type collector struct {
@@ -71,8 +87,11 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.objective, c.elbo, c.importance, c.loss, c.norm, c.rate,
 		c.seconds, c.workers, c.bytes,
 		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined,
-		c.rejections,
+		c.rejections, c.share,
 	} {
+		out <- d
+	}
+	for _, d := range c.regimes {
 		out <- d
 	}
 }
@@ -120,28 +139,18 @@ func (c collector) run(s sink, run Run) {
 	}
 }
 
-// system are the metrics of a record that are not terms of the loss.
+// system are the metrics of a record that are about the training, and no terms of the loss.
 var system = map[string]bool{
 	"objective": true, "elbo": true, "importance_elbo": true, "gradient_norm": true, "learning_rate": true,
 	"step_seconds": true, "compute_seconds": true, "workers": true, "bytes_in": true, "bytes_out": true,
 	"bytes_per_worker": true,
 }
 
-// recorded sends the recorded metrics of a run. The lock of the follower is held. What is no term of the loss is
-// told apart by name.
+// recorded sends the recorded metrics of a run. The lock of the follower is held.
 func (c collector) recorded(s sink, run Run, f *follower) {
 	for _, r := range []store.Record{f.train, f.check} {
 		for name, v := range r.Values {
-			switch {
-			case name == "objective":
-				s.gauge(c.objective, v, run.Name, r.Split)
-			case name == "elbo":
-				s.gauge(c.elbo, v, run.Name)
-			case name == "importance_elbo":
-				s.gauge(c.importance, v, run.Name)
-			case !system[name]:
-				s.gauge(c.loss, v, run.Name, r.Split, name)
-			}
+			c.value(s, run.Name, r.Split, name, v)
 		}
 	}
 	if norm, ok := f.train.Values["gradient_norm"]; ok {
@@ -153,6 +162,25 @@ func (c collector) recorded(s sink, run Run, f *follower) {
 	s.counter(c.bytes, f.out, run.Name, "out")
 	if run.Live == nil {
 		s.gauge(c.workers, f.train.Values["workers"], run.Name, "working")
+	}
+}
+
+// value sends one value of the latest record of a split. What is no term of the loss is told apart by name.
+func (c collector) value(s sink, run, split, name string, v float64) {
+	regime, shared := strings.CutPrefix(name, "share_")
+	switch {
+	case name == "objective":
+		s.gauge(c.objective, v, run, split)
+	case name == "elbo":
+		s.gauge(c.elbo, v, run)
+	case name == "importance_elbo":
+		s.gauge(c.importance, v, run)
+	case shared:
+		s.gauge(c.share, v, run, split, regime)
+	case c.regimes[name] != nil:
+		s.gauge(c.regimes[name], v, run, split)
+	case !system[name]:
+		s.gauge(c.loss, v, run, split, name)
 	}
 }
 

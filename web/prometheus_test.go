@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // measured is a server with a run that this process leads, one that another leads, and one
@@ -14,7 +16,14 @@ import (
 func measured(t *testing.T, token string) *bench {
 	t.Helper()
 	b := newBench(t, token)
-	b.run("mine", 10)
+	mine := b.run("mine", 10)
+	regimes := store.Values{
+		"objective": 5, "elbo": 4, "importance_elbo": 4.5, "kl": 7, "regimes_in_use": 1.8, "regime_information": 0.25,
+		"regime_entropy": 0.5, "share_1": 0.75, "switching": 0.125,
+	}
+	if err := mine.Append(store.Record{Step: 10, Split: "validation", Time: start, Values: regimes}); err != nil {
+		t.Fatal(err)
+	}
 	b.run("other", 3)
 	over := b.run("over", 2)
 	if err := over.End("finished", ""); err != nil {
@@ -40,6 +49,9 @@ func TestPrometheus_Values(t *testing.T) {
 		`switchyard_objective{run="mine",split="train"} 10`, `switchyard_objective{run="mine",split="validation"} 5`, `switchyard_elbo{run="mine"} 4`,
 		`switchyard_importance_elbo{run="mine"} 4.5`,
 		`switchyard_loss{run="mine",split="train",term="loss"} -10`, `switchyard_loss{run="mine",split="train",term="kl"} 20`,
+		`switchyard_loss{run="mine",split="validation",term="kl"} 7`, `switchyard_regimes_in_use{run="mine",split="validation"} 1.8`,
+		`switchyard_regime_information{run="mine",split="validation"} 0.25`, `switchyard_regime_entropy{run="mine",split="validation"} 0.5`,
+		`switchyard_regime_share{regime="1",run="mine",split="validation"} 0.75`, `switchyard_regime_switching{run="mine",split="validation"} 0.125`,
 		`switchyard_gradient_norm{run="mine"} 3`, `switchyard_learning_rate{run="mine"} 0.1`,
 		`switchyard_step_seconds_count{run="mine"} 10`, `switchyard_step_seconds_bucket{run="mine",le="0.01"} 0`, `switchyard_step_seconds_bucket{run="mine",le="0.025"} 10`,
 		`switchyard_workers{run="mine",state="computing"} 2`, `switchyard_workers{run="mine",state="idle"} 1`, `switchyard_workers{run="other",state="working"} 2`,
@@ -53,7 +65,7 @@ func TestPrometheus_Values(t *testing.T) {
 			t.Errorf("no line %s", want)
 		}
 	}
-	for _, unwanted := range []string{`run="over"`, `switchyard_waiting{run="other"}`, `term="elbo"`, `term="objective"`, `term="importance_elbo"`, `term="workers"`} {
+	for _, unwanted := range []string{`run="over"`, `switchyard_waiting{run="other"}`, `term="elbo"`, `term="objective"`, `term="importance_elbo"`, `term="workers"`, `term="regime`, `term="share`, `term="switching`} {
 		if strings.Contains(body, unwanted) {
 			t.Errorf("there is a line with %s", unwanted)
 		}
