@@ -18,7 +18,10 @@ import (
 type Live struct {
 	folder  string // of the event files
 	every   uint64 // updates between two records of training
-	restart uint64 // the update from which the run goes on; 0: it begins
+	resumed bool   // there are files from before
+	restart uint64 // the update up to which they count
+	trained bool   // there was a record of training
+	passed  uint64 // the update of the last one
 	now     func() time.Time
 	boards  map[string]*board
 }
@@ -30,14 +33,14 @@ const mostRecords = 2000
 // written before the first record. The records of an earlier part of the run stay in files of their own.
 func NewLive(run string, steps, from uint64) *Live {
 	return &Live{
-		folder: filepath.Join(run, Folder), every: max(1, steps/mostRecords), restart: from, now: time.Now,
-		boards: map[string]*board{},
+		folder: filepath.Join(run, Folder), every: max(1, steps/mostRecords), resumed: from > 0, restart: from, passed: from,
+		now: time.Now, boards: map[string]*board{},
 	}
 }
 
-// Add writes a record, unless it is one of training in between. That of the first update is always written.
+// Add writes a record, unless it is one of training in between. The first one is always written.
 func (l *Live) Add(r Record) error {
-	if r.Split == "train" && r.Step%l.every != 0 && r.Step != l.restart+1 {
+	if r.Split == "train" && !l.due(r.Step) {
 		return nil
 	}
 	b := l.boards[r.Split]
@@ -49,7 +52,7 @@ func (l *Live) Add(r Record) error {
 			return fmt.Errorf("write event files: %w", err)
 		}
 		l.boards[r.Split] = b
-		if l.restart > 0 {
+		if l.resumed {
 			if err := b.forget(r.Time, l.restart+1); err != nil {
 				return err
 			}
@@ -61,8 +64,18 @@ func (l *Live) Add(r Record) error {
 	return nil
 }
 
-// Back is called when the run returns to an update: what was written of later ones counts no more.
+// due reports whether the record of an update of training is written: if it passes a multiple of every, where rounds
+// of local steps need not end.
+func (l *Live) due(step uint64) bool {
+	due := !l.trained || step/l.every != l.passed/l.every
+	l.trained, l.passed = true, step
+	return due
+}
+
+// Back is called when the run returns to an update: what was written of later ones counts no more, nor what files from
+// before have of them.
 func (l *Live) Back(step uint64) error {
+	l.restart, l.passed = min(l.restart, step), step
 	for _, b := range l.boards {
 		if err := b.forget(l.now(), step+1); err != nil {
 			return err

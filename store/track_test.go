@@ -210,24 +210,48 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLive_Short: of a run of few updates, every one is written.
-func TestLive_Short(t *testing.T) {
-	dir := t.TempDir()
-	l := store.NewLive(dir, 30, 0)
-	for step := uint64(1); step <= 30; step++ {
-		if err := l.Add(store.Record{Step: step, Split: "train", Time: began, Values: store.Values{"loss": 1}}); err != nil {
+// TestLive_Sparse: of a run of few updates, every one is written, and of a long one as many as TensorBoard shows, also if
+// its records are those of rounds of local steps, few of which end at a multiple of anything.
+func TestLive_Sparse(t *testing.T) {
+	for _, c := range []struct {
+		steps, local uint64
+		want         int
+	}{{30, 1, 30}, {20_000, 1, 2001}, {102_000, 50, 2001}, {102_000, 60, 1700}} {
+		dir := t.TempDir()
+		l := store.NewLive(dir, c.steps, 0)
+		for step := c.local; step <= c.steps; step += c.local {
+			if err := l.Add(store.Record{Step: step, Split: "train", Time: began, Values: store.Values{"loss": 1}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
+		list, err := filepath.Glob(filepath.Join(dir, "tb", "train", "*"))
+		if err != nil || len(list) != 1 {
+			t.Fatalf("got %v, %v", list, err)
+		}
+		if n := len(load(t, list[0])) - 1; n != c.want { // the first one is the version
+			t.Errorf("%+v: %d records", c, n)
+		}
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	list, err := filepath.Glob(filepath.Join(dir, "tb", "train", "*"))
-	if err != nil || len(list) != 1 {
-		t.Fatalf("got %v, %v", list, err)
-	}
-	if events := load(t, list[0]); len(events) != 31 {
-		t.Errorf("%d events, want the version and 30 updates", len(events))
+}
+
+// TestLive_BackBehindAResumption: a split whose first file is made after a run that was resumed has gone back further
+// begins where it went back to.
+func TestLive_BackBehindAResumption(t *testing.T) {
+	for _, back := range []uint64{50, 0} {
+		dir := t.TempDir()
+		l := store.NewLive(dir, 1000, 100)
+		err := errors.Join(l.Back(back), l.Back(back+10))
+		err = errors.Join(err, l.Add(store.Record{Step: 60, Split: "validation", Time: began, Values: store.Values{"elbo": 1}}), l.Close())
+		list, _ := filepath.Glob(filepath.Join(dir, "tb", "validation", "*"))
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%v, files %v", err, list)
+		}
+		if events := load(t, list[0]); len(events) != 3 || !events[1].begins || events[1].step != back+1 {
+			t.Errorf("back to %d: %+v", back, events)
+		}
 	}
 }
 
