@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -116,6 +117,9 @@ const (
 	maxKeys = 4096
 	// lenient is the part of what was asked for that may be unsound: networks in tests change bits.
 	lenient = 4 // one in so many
+	// settle is the time in which what was asked for and has not come is halved. Answers are faster, or are asked for
+	// again.
+	settle = time.Minute
 )
 
 // NewGate returns a gate for a process with those keys, in which the given keys are banned.
@@ -175,7 +179,7 @@ func (g *Gate) Unsound(key string) bool { return g.spend(key, unsound, 1, 0) }
 func (g *Gate) State(key string, part float64) bool { return g.spend(key, state, part, 0) }
 
 // Expect lets in so many messages of a kind more, which the holder of a key was asked for. They may lie above the
-// burst until they are used up.
+// burst. What is not used up goes away again: half of it in each settle.
 func (g *Gate) Expect(key string, kind Kind, n int) {
 	if g == nil {
 		return
@@ -183,6 +187,7 @@ func (g *Gate) Expect(key string, kind Kind, n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c := g.of(key); c != nil {
+		c.refresh(g.now(), g.quotas()) // the time before takes nothing away from what is new
 		c.left[kind] += float64(n)
 		c.left[unsound] = min(c.left[unsound]+float64(n)/lenient, maxExcess)
 	}
@@ -285,13 +290,17 @@ func (g *Gate) of(key string) *conduct {
 	return c
 }
 
-// refresh adds what has become free since it was last called. A clock that goes back adds nothing.
+// refresh adds what has become free since it was last called, and takes away from what is above the burst. A clock that
+// goes back does neither.
 func (c *conduct) refresh(now time.Time, quotas *allowances) {
 	seconds := max(now.Sub(c.at).Seconds(), 0)
 	c.at = now
 	c.excess = max(c.excess-seconds*excessDrain, 0)
+	kept := math.Exp2(-seconds / settle.Seconds())
 	for kind, a := range quotas {
-		if c.left[kind] < a.burst { // what is expected may lie above
+		if surplus := c.left[kind] - a.burst; surplus > 0 {
+			c.left[kind] = a.burst + kept*surplus
+		} else {
 			c.left[kind] = min(c.left[kind]+seconds*(a.rate+a.each*float64(c.workers)), a.burst)
 		}
 	}

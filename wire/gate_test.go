@@ -116,6 +116,47 @@ func TestGate_LetsInWhatWasAskedFor(t *testing.T) {
 	}
 }
 
+// What was asked for and did not come does not add up: after months of work a thief with the key has no more to send at
+// once than after minutes. What comes late, and twice, is let in.
+func TestGate_SurplusDrains(t *testing.T) {
+	g, pass := clocked()
+	result := encoded(t, &Result{})
+	const perSecond = 50
+	work := func(seconds int) {
+		t.Helper()
+		for range seconds * perSecond {
+			g.Expect(honest, KindResult, 4)
+			if !g.Admit(honest, result) {
+				t.Fatal("not let in")
+			}
+			pass(time.Second / perSecond)
+		}
+	}
+	work(20_000)
+	pass(time.Hour) // nobody is heard for long, and then asked for more than the burst
+	const many = 8000
+	for range many {
+		g.Expect(honest, KindResult, 4)
+	}
+	for range 2 {
+		pass(time.Minute)
+		for range many {
+			if !g.Admit(honest, result) {
+				t.Fatal("what is late is not let in")
+			}
+		}
+	}
+	work(600)
+	admitted := 0
+	for g.Admit(honest, result) {
+		admitted++
+	}
+	// Four results are let in for each lease, one came, and half of the rest is forgotten each minute.
+	if most := int(toCoordinator[KindResult].burst) + 3*perSecond*90; admitted > most {
+		t.Errorf("%d results are let in at once, want %d at most", admitted, most)
+	}
+}
+
 // A fleet of a thousand workers with one key starts at the same moment, works and beats, and loses nothing.
 func TestGate_FleetWithOneKey(t *testing.T) {
 	g, pass := clocked()
