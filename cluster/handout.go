@@ -10,8 +10,12 @@ import (
 	"strings"
 )
 
-// ErrRole is returned when files are handed out to a role that does not exist.
-var ErrRole = errors.New("keys: no such role")
+var (
+	// ErrRole is returned when files are handed out to a role that does not exist.
+	ErrRole = errors.New("keys: no such role")
+	// ErrSource is returned when files are handed out to the folder that they are in.
+	ErrSource = errors.New("keys: files are handed out to another folder than their own")
+)
 
 // The roles that files are handed out to.
 const (
@@ -42,7 +46,7 @@ func filesOf(role string) []string {
 
 // HandOut copies the files that a role needs from a folder of keys into a folder of its own, which it makes if it is
 // missing. It replaces files that differ: after a key was made again, handing out again brings the new key to its
-// role. The error is ErrRole for an unknown role. Nothing is taken out of dir.
+// role. The error is ErrRole for an unknown role, and ErrSource if the target is dir. Nothing is taken out of dir.
 func HandOut(dir, role, target string) error {
 	names := filesOf(role)
 	if !slices.Contains(Roles(), role) {
@@ -50,6 +54,9 @@ func HandOut(dir, role, target string) error {
 	}
 	if err := os.MkdirAll(target, 0o700); err != nil {
 		return fmt.Errorf("make the folder of the %s: %w", role, err)
+	}
+	if err := apart(dir, target); err != nil {
+		return fmt.Errorf("hand out to the %s: %w", role, err)
 	}
 	f := &folder{path: target}
 	if role == RoleWorker {
@@ -73,6 +80,19 @@ func HandOut(dir, role, target string) error {
 		}
 	}
 	return nil
+}
+
+// apart returns ErrSource if two paths lead to the same folder.
+func apart(dir, target string) error {
+	source, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	other, err := os.Stat(target)
+	if err == nil && os.SameFile(source, other) {
+		err = fmt.Errorf("%w: %s", ErrSource, target)
+	}
+	return err
 }
 
 // handOutKeys names the keys that workers choose from: the numbered ones, or else the one for all. In the target it

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,5 +67,29 @@ func TestHandOut_BringsWhatIsNew(t *testing.T) {
 	}
 	if err := HandOut(dir, "guest", target); !errors.Is(err, ErrRole) {
 		t.Errorf("an unknown role: got %v", err)
+	}
+}
+
+// Whatever leads to the folder of the keys, nothing is handed out to it: what a role does not get would be removed.
+func TestHandOut_NotToItself(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, InitConfig{Dir: dir})
+	if err := Add(dir, []string{"lab"}); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t, dir)
+	for _, target := range []string{dir, link, filepath.Join(dir, "..", filepath.Base(dir))} {
+		for _, role := range Roles() {
+			if err := HandOut(dir, role, target); !errors.Is(err, ErrSource) {
+				t.Errorf("%s to %s: got %v", role, target, err)
+			}
+		}
+	}
+	if !maps.Equal(contents(t, dir), before) {
+		t.Error("the keys have changed")
 	}
 }

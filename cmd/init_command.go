@@ -139,12 +139,12 @@ func (a *app) tellKeys(cfg cluster.InitConfig, handOut map[string]string, report
 	return a.afterInit(cfg)
 }
 
-// handOut puts what each role needs into a folder of its own, in the order of the roles' names. An unknown role is
-// a usage error; roles before it have been handed out.
+// handOut puts what each role needs into a folder of its own, in the order of the roles' names. An unknown role, and
+// the folder of the keys itself, are usage errors; roles before have been handed out.
 func (a *app) handOut(dir string, folders map[string]string) error {
 	for _, role := range slices.Sorted(maps.Keys(folders)) {
 		err := cluster.HandOut(dir, role, folders[role])
-		if errors.Is(err, cluster.ErrRole) {
+		if errors.Is(err, cluster.ErrRole) || errors.Is(err, cluster.ErrSource) {
 			return config.Usage(err)
 		}
 		if err != nil {
