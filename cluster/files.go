@@ -125,15 +125,19 @@ func (f *folder) derive(name string, data []byte) error {
 	return nil
 }
 
-// temporary writes data to a new file beside name. It is synced, and has the mode that name is to have. The caller
-// renames or removes it.
+// temporary writes data to a new file beside name. It is synced, and has the permissions that name is to have: no fewer
+// than a file that it replaces, which the user may have given. The caller renames or removes it.
 func (f *folder) temporary(name string, data []byte) (path string, err error) {
 	file, err := os.CreateTemp(f.path, "."+name+".*") // with mode 0600
 	if err != nil {
 		return "", fmt.Errorf("write %s: %w", name, err)
 	}
+	mode := f.mode(name)
+	if old, err := os.Stat(f.join(name)); err == nil {
+		mode |= old.Mode().Perm()
+	}
 	_, err = file.Write(data)
-	err = errors.Join(err, file.Chmod(f.mode(name)), file.Sync(), file.Close())
+	err = errors.Join(err, file.Chmod(mode), file.Sync(), file.Close())
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(file.Name()))
 	}

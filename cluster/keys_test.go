@@ -155,12 +155,31 @@ func TestInit_Modes(t *testing.T) {
 		t.Errorf("the folder has mode %o", mode(""))
 	}
 	check(0o600)
+	// What is added or replaced is as readable as the keys that are there.
+	change := func(name string, want fs.FileMode) {
+		t.Helper()
+		if err := errors.Join(Add(dir, []string{name}), Rotate(dir, []string{name, "worker", "coordinator"})); err != nil {
+			t.Fatal(err)
+		}
+		if got := mode("worker-" + name + ".nk"); got != want {
+			t.Errorf("the key %s has mode %o, want %o", name, got, want)
+		}
+		check(want)
+	}
+	change("before", 0o600)
 	if initKeys(t, InitConfig{Dir: dir, Readable: true}).Exposed {
 		t.Error("said to be exposed in a folder that nobody else can enter")
 	}
 	check(0o644)
 	initKeys(t, InitConfig{Dir: dir}) // without the option they stay as they are
 	check(0o644)
+	change("after", 0o644)
+	if err := os.Chmod(filepath.Join(dir, "worker-before.nk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Add(dir, []string{"doubtful"}); err != nil || mode("worker-doubtful.nk") != 0o600 {
+		t.Errorf("beside keys of both kinds: mode %o, %v", mode("worker-doubtful.nk"), err)
+	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}

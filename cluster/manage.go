@@ -68,8 +68,8 @@ func List(dir string) ([]Key, error) {
 	return list, nil
 }
 
-// Add makes keys of workers, and lets the broker's list follow. All of them are new, or none is made. ErrWorker and
-// ErrTwice say what is wrong with a name.
+// Add makes keys of workers, and lets the broker's list follow. All of them are new, or none is made. Others may read
+// them if they may read all keys that are there. ErrWorker and ErrTwice say what is wrong with a name.
 func Add(dir string, called []string) error {
 	return manage(dir, func(f *folder) error {
 		// All names are looked at before the first key is made.
@@ -81,6 +81,10 @@ func Add(dir string, called []string) error {
 			if _, err := os.Stat(f.join(file)); err == nil {
 				return fmt.Errorf("%w: %s", ErrTwice, file)
 			}
+		}
+		var err error
+		if f.readable, err = f.shown(); err != nil {
+			return err
 		}
 		for _, name := range called {
 			file, _ := workerFile(name)
@@ -197,6 +201,18 @@ func (f *folder) users() ([]user, error) {
 		users = append(users, u)
 	}
 	return users, nil
+}
+
+// shown reports whether containers of another user may read all keys that are there.
+func (f *folder) shown() (bool, error) {
+	users, err := f.users()
+	for _, u := range users {
+		info, statErr := os.Stat(f.join(u.file))
+		if statErr != nil || info.Mode().Perm()&0o044 != 0o044 {
+			return false, errors.Join(err, statErr)
+		}
+	}
+	return err == nil, err
 }
 
 // isCalled reports whether somebody can mean a key by a name: that of its file, with or without what all have, or the
