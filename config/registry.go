@@ -112,15 +112,31 @@ func (r *Registry) environment(k envs.Kind) Kind {
 			}
 			return nil
 		},
-		Ignored: func(c *Config) []setting.Fault {
-			if !recorded {
-				return nil
-			}
-			return []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"},
-				"leave it out; eval --prefix says how many steps are seen",
-				"predictions of recordings begin after half a training window, or a whole one if they are split by time")}
-		},
+		Ignored: func(c *Config) []setting.Fault { return withoutEffect(c, recorded) },
 	}
+}
+
+// withoutEffect returns the common settings that recordings and images do not use.
+func withoutEffect(c *Config, recorded bool) []setting.Fault {
+	const prefix = "leave it out; eval --prefix says how many steps are seen"
+	if !recorded {
+		if d, _, err := Data(*c); err == nil && d.Image != [3]int{} {
+			return []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"}, prefix,
+				"predictions of images begin after the first steps of an episode")}
+		}
+		return nil
+	}
+	faults := []setting.Fault{setting.Faultf([]string{"eval.filter_window", "env.kind"}, prefix,
+		"predictions of recordings begin after half a training window, or a whole one if they are split by time")}
+	// In the configuration of a run they are those of the data that it has read.
+	if s, ok := c.Env.Settings.(*files.Settings); ok && s.Hash == "" {
+		faults = append(faults,
+			setting.Faultf([]string{"env.episodes", "env.kind"}, "leave it out; env.cut makes episodes of long recordings",
+				"env.kind=files has its own episodes"),
+			setting.Faultf([]string{"env.length", "env.kind"}, "leave it out, or set env.window or env.cut",
+				"the episodes of env.kind=files have their own lengths"))
+	}
+	return faults
 }
 
 // family makes a Kind of a family of models. What the family decides depends on which interfaces its settings

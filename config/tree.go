@@ -45,8 +45,8 @@ type Model struct {
 type Optim struct {
 	Rate       float64 `yaml:"rate" want:"(0,10]" doc:"learning rate of the first update" source:"paper, appendix Training: 5e-4"`
 	Schedule   string  `yaml:"schedule" was:"exponential" ends:"train.horizon" values:"exponential cosine" doc:"schedule of the learning rate: exponential (multiplied by decay every decay_every updates) or cosine (half a cosine, to final at train.horizon)"`
-	Decay      float64 `yaml:"decay" want:"(0,1]" doc:"factor on the learning rate (exponential only)" source:"paper, appendix Training: 0.95, 0.97 or 0.98"`
-	DecayEvery uint64  `yaml:"decay_every" want:"[1,1000000000]" doc:"updates between two decays (exponential only)" source:"paper, appendix Training: 2000"`
+	Decay      float64 `yaml:"decay" only:"optim.schedule=exponential" want:"(0,1]" doc:"factor on the learning rate (exponential only)" source:"paper, appendix Training: 0.95, 0.97 or 0.98"`
+	DecayEvery uint64  `yaml:"decay_every" only:"optim.schedule=exponential" want:"[1,1000000000]" doc:"updates between two decays (exponential only)" source:"paper, appendix Training: 2000"`
 	Final      float64 `yaml:"final" only:"optim.schedule=cosine" want:"[0,1]" doc:"share of the learning rate at the end of the schedule (cosine only)"`
 	Warmup     uint64  `yaml:"warmup" was:"0" want:"[0,1000000000]" doc:"warm-up: first updates, over which the learning rate rises linearly; 0: none"`
 	Clip       float64 `yaml:"clip" want:"[0,1000000]" doc:"largest global norm of the gradient; 0: no limit" source:"authors' code: 1"`

@@ -57,16 +57,40 @@ func DefaultSettings() *Settings {
 var (
 	_ model.Sweeping = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
+	_ model.Ignoring = (*Settings)(nil)
 )
 
 // Check refuses controls from before the first step. C past controls need more than C lags: then every control
-// that counts is one of the recording.
-func (s *Settings) Check(model.Setup) []model.Fault {
-	if s.Past == 0 || s.Past < s.Order {
-		return nil
+// that counts is one of the recording. It also refuses predictions from fewer observations than lags.
+func (s *Settings) Check(setup model.Setup) []model.Fault {
+	var faults []model.Fault
+	if s.Past > 0 && s.Past >= s.Order {
+		faults = append(faults, model.Faultf([]string{"model.past_controls", "model.order"},
+			fmt.Sprintf("e.g. model.order=%d", s.Past+1), "%d past controls need more lags than %d", s.Past, s.Order))
 	}
-	return []model.Fault{model.Faultf([]string{"model.past_controls", "model.order"},
-		fmt.Sprintf("e.g. model.order=%d", s.Past+1), "%d past controls need more lags than %d", s.Past, s.Order)}
+	if w := setup.FilterWindow; w != 0 && w < s.Order {
+		faults = append(faults, model.Faultf([]string{"eval.filter_window", "model.order"}, "0 filters the whole past",
+			"%d is shorter than the %d lags", w, s.Order))
+	}
+	return faults
+}
+
+// Ignored returns what says nothing of a single regime, or of data without controls.
+func (s *Settings) Ignored(setup model.Setup) []model.Fault {
+	var faults []model.Fault
+	if s.Switches == 1 {
+		ignored := func(key, reason string) {
+			faults = append(faults, model.Faultf([]string{key, "model.switches"}, "leave it out", "%s", reason))
+		}
+		ignored("model.noise", "a single regime shares its noise with no other")
+		ignored("model.first", "a single regime is always the first")
+		ignored("eval.filter_window", "a single regime predicts from its lags alone, whatever was before them")
+	}
+	if setup.Data.NX > 0 && setup.Data.NU == 0 {
+		faults = append(faults, model.Faultf([]string{"model.past_controls", "env.kind"}, "leave it out",
+			"env.kind=%s has no controls", setup.Env))
+	}
+	return faults
 }
 
 // SweepPlan says how the chains work.

@@ -129,7 +129,27 @@ var (
 	_ model.Sweeping = (*Settings)(nil)
 	_ model.Checker  = (*Settings)(nil)
 	_ model.Choosing = (*Settings)(nil)
+	_ model.Ignoring = (*Settings)(nil)
 )
+
+// Ignored returns the settings without effect: there is one tree of two leaves and none of one, and controls that do
+// not exist cannot be withheld.
+func (s *Settings) Ignored(setup model.Setup) []model.Fault {
+	var faults []model.Fault
+	ignored := func(key, by, format string, args ...any) {
+		faults = append(faults, model.Faultf([]string{key, by}, "leave it out", format, args...))
+	}
+	if s.Leaves <= 2 {
+		ignored("model.shape", "model.leaves", "trees of %d leaves have one shape", s.Leaves)
+	}
+	if s.Leaves == 1 {
+		ignored("prior.plane", "model.leaves", "a single leaf is divided by no hyperplane")
+	}
+	if setup.Data.NX > 0 && setup.Data.NU == 0 {
+		ignored("model.controls", "env.kind", "env.kind=%s has no controls", setup.Env)
+	}
+	return faults
+}
 
 // Choose withholds the stimulus of the oscillator, as Nassar et al. (2019) and Becker-Ehmck et al. (2019) do.
 func (s *Settings) Choose(env string) map[string]string {

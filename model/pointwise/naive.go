@@ -24,7 +24,16 @@ type NaiveSettings struct {
 	Season int `yaml:"season" want:"[1,100000]" doc:"time steps of the season to repeat; 1: repeat the last value"`
 }
 
-var _ model.Sweeping = (*NaiveSettings)(nil)
+var (
+	_ model.Sweeping = (*NaiveSettings)(nil)
+	_ model.Ignoring = (*NaiveSettings)(nil)
+)
+
+// Ignored returns the common setting without effect: the rule reads the last season, and needs all of it.
+func (*NaiveSettings) Ignored(model.Setup) []model.Fault {
+	return []model.Fault{model.Faultf([]string{"eval.filter_window", "model.kind"}, "leave it out",
+		"the rule repeats the last season, whatever was before it")}
+}
 
 // SweepPlan is one chain with one sweep, which measures the noise.
 func (*NaiveSettings) SweepPlan() model.Sweeps { return model.Sweeps{Chains: 1, Total: 1, Exchange: 1} }

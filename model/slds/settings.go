@@ -344,9 +344,20 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	if setup.Data.NX > 0 && setup.Data.NU == 0 {
 		ignored("model.measurement_controls", "env.kind", "leave it out", "env.kind=%s has no controls", setup.Env)
 	}
-	if s.Anneal.Rate >= 1 {
+	switch {
+	case s.Switching != Concrete:
+		// The tags of the keys say so.
+	case s.Anneal.Rate >= 1:
 		ignored("anneal.every", "anneal.rate", "leave it out, or set anneal.rate below 1",
 			"with anneal.rate=1 the temperatures never move")
+	case s.Anneal.Start <= 1:
+		for _, key := range []string{"anneal.rate", "anneal.every", "anneal.until"} {
+			ignored(key, "anneal.start", "leave it out, or set anneal.start above 1",
+				"with anneal.start=1 the temperatures are final from the beginning")
+		}
+	case s.Anneal.Until > 0:
+		ignored("anneal.every", "anneal.until", "leave it out, or set anneal.until=0",
+			"anneal.until spreads the multiplications evenly, whatever anneal.every is")
 	}
 	return faults
 }
