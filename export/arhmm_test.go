@@ -11,11 +11,11 @@ import (
 	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// fitted is an autoregressive HMM of two lags, and a series with controls.
-func fitted(t *testing.T) (Model, model.Forecaster, model.Batch) {
+// fitted is an autoregressive HMM of so many lags and past controls, and a series with controls.
+func fitted(t *testing.T, lags, past int) (Model, model.Forecaster, model.Batch) {
 	t.Helper()
 	s := arhmm.DefaultSettings()
-	s.Order, s.Switches = 2, 2
+	s.Order, s.Past, s.Switches = lags, past, 2
 	made, err := s.New(model.Data{NX: 2, NU: 1}, rng.New(3, rng.Init))
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func fitted(t *testing.T) (Model, model.Forecaster, model.Batch) {
 			slope = -slope
 		}
 		for d := range x {
-			x[d] = slope*x[d] + float64(b.Controls[i]) + 0.5*draws.Normal()
+			x[d] = slope*x[d] + float64(b.Controls[i]) + 0.8*float64(b.Controls[max(i-past, 0)]) + 0.5*draws.Normal()
 			b.Observations[2*i+d] = float32(x[d])
 		}
 	}
@@ -55,7 +55,7 @@ func fitted(t *testing.T) (Model, model.Forecaster, model.Batch) {
 	}
 	f := m.NewForecaster()
 	return Model{
-		Description: Description{Family: "arhmm", NX: 2, NU: 1, NZ: 4, M: 2, Warmup: 2},
+		Description: Description{Family: "arhmm", NX: 2, NU: 1, NZ: f.Dims().NZ, M: 2, Warmup: lags},
 		Tensors:     Fitted(f),
 		Scale: files.Normalisation{
 			Observations: files.Scale{Mean: []float64{100, -2}, SD: []float64{10, 0.5}},
@@ -75,7 +75,7 @@ json.dump({"filtered": m.filter(given["x"], given["u"]).tolist(),
 func TestPython_ARHMM(t *testing.T) {
 	t.Parallel()
 	name := python(t, "numpy")
-	m, f, b := fitted(t)
+	m, f, b := fitted(t, 2, 0)
 	dir := write(t, m, NPZ)
 	for what, missing := range map[string][]int{ // values, two at a step
 		"none":        nil,
@@ -84,6 +84,13 @@ func TestPython_ARHMM(t *testing.T) {
 		"all over":    {0, 3, 5, 21, 25, 29, 33, 90, 93, 94, 120, 121, 122, 140, 143, 151, 153, 159},
 	} {
 		t.Run(what, func(t *testing.T) { arhmmAgrees(t, name, dir, f, hidden(b, missing)) })
+	}
+	for what, sizes := range map[string][2]int{"no lags": {0, 0}, "past controls": {2, 1}} {
+		t.Run(what, func(t *testing.T) {
+			m, f, b := fitted(t, sizes[0], sizes[1])
+			dir := write(t, m, NPZ)
+			arhmmAgrees(t, name, dir, f, hidden(b, []int{60, 61, 158}))
+		})
 	}
 }
 
@@ -135,8 +142,8 @@ func arhmmAgrees(t *testing.T, name, dir string, f model.Forecaster, b model.Bat
 		"x": inData(b), "u": rows(controlsInData(b.Controls), b.T),
 		"plan": rows(controlsInData(q.Controls), horizon),
 	}, name, "-c", arhmmProgram, dir)
-	for i, v := range flat(got["filtered"])[2*2:] {
-		if want := float64(filtering.Switches[4+i]); math.Abs(v-want) > 1e-3 {
+	for i, v := range flat(got["filtered"])[2*3:] {
+		if want := float64(filtering.Switches[2*3+i]); math.Abs(v-want) > 1e-3 {
 			t.Fatalf("filtered value %d is %v, want %v", i, v, want)
 		}
 	}
@@ -155,7 +162,7 @@ func arhmmAgrees(t *testing.T, name, dir string, f model.Forecaster, b model.Bat
 
 // TestFitted_HasStartAndTransitions: rows of P and π are probabilities, and the start is mean and variance of the series.
 func TestFitted_HasStartAndTransitions(t *testing.T) {
-	m, _, b := fitted(t)
+	m, _, b := fitted(t, 2, 0)
 	sums := map[string]float64{}
 	for _, tensor := range m.Tensors {
 		for _, v := range tensor.Values {

@@ -81,9 +81,12 @@ func TestPython_UndoesTransforms(t *testing.T) {
 			x[g[0]][g[1]] = nil
 		}
 		graphs, _ := exported(t, nil)
-		regimes, _, _ := fitted(t)
+		regimes, _, _ := fitted(t, 2, 0)
+		means, _, _ := fitted(t, 0, 0)
 		tree, _, _ := sampled(t, gibbs.DefaultSettings(true))
-		for program, m := range map[string]Model{stepwise: graphs, ofARHMM: regimes, ofTRSLDS: tree} {
+		for program, m := range map[string]Model{
+			stepwise: graphs, ofARHMM: regimes, "# no lags\n" + ofARHMM: means, ofTRSLDS: tree,
+		} {
 			want := run(t, map[string]any{"x": transformed(t, x), "u": controls}, name, "-c", program, write(t, plain(m), NPZ))
 			got := run(t, map[string]any{"x": x, "u": controls}, name, "-c", program, write(t, changed(m), NPZ))
 			before := levels(x, want["shown"])

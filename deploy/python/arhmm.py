@@ -12,7 +12,8 @@ import switchyard
 
 
 class Model:
-    """x_t = A_j (x_{t-1}, ..., x_{t-L}) + B_j u_t + c_j + N(0, Q_j), j = s_t;  s_t ~ P[s_{t-1}, .], the first from pi.
+    """x_t = A_j (x_{t-1}, ..., x_{t-L}) + B_j (u_t, ..., u_{t-C}) + c_j + N(0, Q_j), j = s_t;  s_t ~ P[s_{t-1}, .], the
+    first from pi. C is 0 unless the model has past controls.
 
     Where a value is missing, a node is the regimes of the latest steps, with a Gaussian of the last L observations: it is
     exact as long as nodes remember the whole gap. Beyond, nodes that differ only in older regimes become one Gaussian.
@@ -24,8 +25,11 @@ class Model:
         w, self.nx, self.nu, self.lags = exported.weights, exported.nx, exported.nu, exported.warmup
         self.m, nx = exported.m, exported.nx
         self.first, self.transition = w["regimes.first"], w["regimes.transition"]
-        self.a = w["systems.A"][:, :nx, : self.lags * nx]
-        self.b = w.get("systems.B", np.zeros((self.m, nx, 0)))[:, :nx]
+        self.size = max(self.lags, 1) * nx  # of the last observations; without lags the latest is held, and has no effect
+        self.a = w["systems.A"][:, :nx, : self.size]
+        # Of the state of the systems, past controls are what is behind the lags.
+        past = w["systems.A"][:, :nx, self.size:]
+        self.b = np.concatenate([w.get("systems.B", np.zeros((self.m, nx, 0)))[:, :nx], past], 2)
         self.c, self.q = w["systems.bias"][:, :nx], w["systems.Q"][:, :nx, :nx]
         self.start = w["start.mean"], w["start.variance"]
         self.exported, self.depth = exported, 1
@@ -37,19 +41,24 @@ class Model:
         past = self.a[k] @ p
         mean = np.concatenate([self.a[k] @ z + self.b[k] @ u + self.c[k], z])
         cov = np.block([[past @ self.a[k].T + self.q[k], past], [past.T, p]])
-        seen, size = np.flatnonzero(~np.isnan(x)), self.lags * self.nx
+        seen, size = np.flatnonzero(~np.isnan(x)), self.size
         s, r = cov[np.ix_(seen, seen)], x[seen] - mean[seen]
         gain = np.linalg.solve(s, cov[seen]).T
         mean, cov = mean + gain @ r, cov - gain @ cov[seen]
         mean[seen], cov[seen], cov[:, seen] = x[seen], 0, 0
         return -0.5 * (r @ np.linalg.solve(s, r) + np.linalg.slogdet(2 * np.pi * s)[1]), mean[:size], cov[:size, :size]
 
+    def widened(self, u):
+        """Controls [T,nu] and, beside them, those of the steps before that count too: [T,(C+1) nu]."""
+        earlier = range(self.b.shape[2] // self.nu if self.nu else 1)
+        return np.concatenate([u[np.maximum(np.arange(len(u)) - c, 0)] for c in earlier], 1)
+
     def nodes(self, x, u):
         """After each step from L-1 on: the regimes that each node remembers, its probability, and the Gaussian of the lags."""
         if len(x) < self.lags:
             raise ValueError(f"the model needs {self.lags} observations, there are {len(x)}")
-        z = x[: self.lags][::-1].ravel()
-        mean, variance = (np.tile(v, self.lags) for v in self.start)
+        z = x[: self.lags][::-1].ravel() if self.lags else np.full(self.size, np.nan)
+        mean, variance = (np.tile(v, self.size // self.nx) for v in self.start)
         steps = [{(): (1.0, np.where(np.isnan(z), mean, z), np.diag(np.where(np.isnan(z), variance, 0)))}]
         for t in range(self.lags, len(x)):
             edges = []
@@ -70,7 +79,7 @@ class Model:
         """The probability of each regime given the observations up to each step; before step L it is pi."""
         x, u = self.exported.scaled(x, u)
         belief = np.tile(self.first, (len(x), 1))
-        for t, nodes in enumerate(self.nodes(x, u)[1:], self.lags):
+        for t, nodes in enumerate(self.nodes(x, self.widened(u))[1:], self.lags):
             belief[t] = 0
             for regimes, (weight, _, _) in nodes.items():
                 belief[t, regimes[-1]] += weight
@@ -79,15 +88,17 @@ class Model:
     def forecast(self, x, u=None, controls=None, horizon=1):
         """Expected observations after the series, under controls [horizon,nu]: sums over all paths of the regimes."""
         y, v = self.exported.scaled(x, u)
+        plan = self.exported.scaled_controls(np.zeros((horizon, self.nu)) if controls is None else controls)
+        v = self.widened(np.concatenate([v, plan]))
         steps = self.nodes(y, v)
         # state[j] is the expectation of the lags, where the next regime is j, and zero elsewhere
-        state, belief = np.zeros((self.m, self.lags * self.nx)), np.zeros(self.m)
+        state, belief = np.zeros((self.m, self.size)), np.zeros(self.m)
         for regimes, (weight, z, _) in steps[-1].items():
             chances = weight * (self.transition[regimes[-1]] if regimes else self.first)
             state, belief = state + np.outer(chances, z), belief + chances
         path = []
-        for v in self.exported.scaled_controls(np.zeros((horizon, self.nu)) if controls is None else controls):
-            new = np.einsum("kij,kj->ki", self.a, state) + belief[:, None] * (self.b @ v + self.c)
+        for now in v[len(y):]:
+            new = np.einsum("kij,kj->ki", self.a, state) + belief[:, None] * (self.b @ now + self.c)
             path.append(new.sum(0))
             state = np.concatenate([new, state], 1)[:, : state.shape[1]]
             state, belief = self.transition.T @ state, belief @ self.transition
@@ -98,9 +109,10 @@ class Model:
         x = np.asarray(x, float).reshape(-1, self.nx)
         if not self.exported.lag:
             return x
-        shown = [sum(weight * z for weight, z, _ in nodes.values())[: self.nx] for nodes in steps]
+        first = max(self.lags, 1)  # node 0 is that before step L, and without lags no step is before it
+        shown = [sum(weight * z for weight, z, _ in nodes.values())[: self.nx] for nodes in steps[first - self.lags:]]
         mean, sd = self.exported.units("observations")
-        return self.exported.filled(x, np.array(shown) * sd + mean, self.lags - 1)
+        return self.exported.filled(x, np.array(shown) * sd + mean, first - 1)
 
 
 def one(nodes, total):
