@@ -95,6 +95,17 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 	}
 }
 
+// TestFamilies_UnusedKeysRefuseNothing: a key that the model has no use for, and that nobody can change, is at odds with
+// no other.
+func TestFamilies_UnusedKeysRefuseNothing(t *testing.T) {
+	for _, family := range fitters(t) {
+		// The window of the preset has 40 steps.
+		if c := resolveKinds(t, "modes", "model.kind="+family, "env.length=20"); c.Env.Length != 20 {
+			t.Errorf("%s: episodes have %d steps", family, c.Env.Length)
+		}
+	}
+}
+
 // TestFamilies_EveryKeyWithACondition of every family, and every one that all configurations have, is refused where its
 // condition does not hold and a user has changed it; its default is not, and neither is what a preset says.
 func TestFamilies_EveryKeyWithACondition(t *testing.T) {

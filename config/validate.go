@@ -91,7 +91,8 @@ var rules = []rule{
 		return c.rounds(c.Train.CheckpointEvery)
 	}},
 	{[]string{"env.window", "env.length"}, func(c *Config) (string, string) {
-		if !c.Recorded() && c.Env.Window > c.Env.Length {
+		// A model that fits itself reads whole episodes, whatever the window of the preset is.
+		if !c.Recorded() && c.Uses("env.window") && c.Env.Window > c.Env.Length {
 			return fmt.Sprintf("%d is longer than an episode (env.length=%d)", c.Env.Window, c.Env.Length),
 				"0 takes the whole episode"
 		}
