@@ -39,6 +39,9 @@ const conditionalBurnIn = 16
 // With the parameters fixed the sweeps are a Gibbs sampler of p(x, z, ω | y, θ̄), of which the sequences are
 // independent parts. What is drawn depends on the batch, the number of sweeps and the key.
 func (f *Forecaster) conditional(b model.Batch, sweeps int, key rng.Key, each func(c *Chain)) bool {
+	if f.Du == 0 { // the model may withhold the controls of the batch
+		b.NU, b.Controls = 0, nil
+	}
 	c, err := newChain(f.cfg, Data{Observed: f.Dy, Controls: f.Du, Recordings: FromBatch(b)}, key, 0)
 	if err != nil {
 		return false

@@ -168,8 +168,8 @@ func TestFitter_ForecastsWithoutRecordings(t *testing.T) {
 	}
 }
 
-// TestFitter_ControlsWithheld: the chains are those of data without controls, and forecasts take plans of controls and
-// ignore them.
+// TestFitter_ControlsWithheld: the chains are those of data without controls, forecasts take plans of controls and
+// ignore them, and states and regimes given all observations are those of a model without controls.
 func TestFitter_ControlsWithheld(t *testing.T) {
 	withheld := fitter(t, func(s *Settings) { s.Controls = Withheld })
 	s := DefaultSettings(true)
@@ -218,6 +218,19 @@ func TestFitter_ControlsWithheld(t *testing.T) {
 	}
 	if !slices.Equal(means[0], means[1]) {
 		t.Error("withheld controls change a forecast")
+	}
+	var smoothings [2]model.Smoothing
+	var segmentations [2]model.Segmentation
+	for i, b := range []model.Batch{recordings()[0], blind[0]} {
+		f := []model.Forecaster{withheld.NewForecaster(), without.NewForecaster()}[i]
+		f.(model.Smoother).Smooth(&smoothings[i], b)
+		f.(model.Segmenter).Segment(&segmentations[i], b, 8, rng.New(6, rng.Evaluation).At(0, 0, 0))
+	}
+	if !slices.Equal(smoothings[0].Mean, smoothings[1].Mean) {
+		t.Error("withheld controls change what is smoothed")
+	}
+	if !slices.Equal(segmentations[0].Probability, segmentations[1].Probability) {
+		t.Error("withheld controls change regimes")
 	}
 	own := []Recording{{Y: slices.Repeat([]float64{1, 2, 3}, 8), U: make([]float64, 12)}}
 	if _, err := withheld.NewFit(own, 0); err != nil || len(own[0].U) != 12 {
