@@ -32,6 +32,8 @@ type asking struct {
 	// Which parameters are asked, trained.Best or trained.Last, and the seed of what the question draws at random.
 	checkpoint string
 	seed       uint64
+	// suits checks flags that one question has of its own; nil: there is nothing to check.
+	suits func(c *cobra.Command) error
 }
 
 // add adds the flags of a question about recordings; noun says what is asked about the data, as "filter".
@@ -62,9 +64,9 @@ func (f *asking) addOut(c *cobra.Command) {
 }
 
 // check is called before any work is done: what is computed for minutes must not fail at its end for want of a
-// format. It makes --in the same as --data. Both at once, and a file whose ending names no format, are usage
-// errors.
-func (f *asking) check() error {
+// format or a folder. It makes --in the same as --data. Both at once, a file whose ending names no format, and flags
+// that say how files are read where none are, are usage errors.
+func (f *asking) check(c *cobra.Command) error {
 	if len(f.data) > 0 && len(f.in) > 0 {
 		return config.Usagef("--data and --in are the same: give one of them")
 	}
@@ -74,9 +76,23 @@ func (f *asking) check() error {
 		if err := trained.CheckEnding(path); err != nil {
 			return config.Hint(err, "end the name in %s", strings.Join(trained.Endings, ", "))
 		}
+		if err := checkParent(path); err != nil {
+			return err
+		}
 	}
-	return nil
+	if len(f.data) == 0 {
+		if err := unused(c, "says how files are read, and none are given", readNames...); err != nil {
+			return err
+		}
+	}
+	if f.suits == nil {
+		return nil
+	}
+	return f.suits(c)
 }
+
+// lines reports whether the question is about observations that come on stdin, one by one.
+func (f *asking) lines() bool { return len(f.data) == 1 && f.data[0] == stdin }
 
 // question makes the command for a question about a run; ask gets the run open. Flags are checked, and outputs that
 // would replace an input are refused, before the run is opened. The caller adds the flags to the command that it
@@ -84,8 +100,8 @@ func (f *asking) check() error {
 func (a *app) question(f *asking, use, short, long, example string, ask func(run *trained.Run) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: long, Example: example, Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := f.check(); err != nil {
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(c); err != nil {
 				return err
 			}
 			// The outputs are compared with the data of the run before its checkpoint, which may be large, is read.

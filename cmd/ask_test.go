@@ -198,7 +198,23 @@ func TestAsk_Refuses(t *testing.T) {
 		want []string
 	}{
 		{"forecast nowhere", exitUsage, []string{"nowhere"}},
-		{"forecast own --horizon -1", exitData, []string{"a horizon of -1 steps"}},
+		{"forecast own --horizon -1", exitUsage, []string{"--horizon -1: must be at least 0"}},
+		{"forecast own --samples -2", exitUsage, []string{"--samples -2: must be at least 0"}},
+		{"backtest own --stride -1", exitUsage, []string{"--stride -1: must be at least 0"}},
+		{"simulate own --steps 0", exitUsage, []string{"--steps 0: must be at least 1"}},
+		{"export own --horizon -1", exitUsage, []string{"--horizon -1: must be at least 0"}},
+		{"simulate own --in " + data + " --steps 7", exitUsage, []string{"--steps means nothing with --in"}},
+		{"simulate own --in " + data + " --controls " + short, exitUsage, []string{"--controls means nothing with --in"}},
+		{"simulate own --controls " + short + " --steps 7", exitUsage, []string{"--steps means nothing with --controls"}},
+		{"simulate own --observe nope", exitUsage, []string{"--observe says how files are read, and none are given"}},
+		{"forecast own --id nope", exitUsage, []string{"--id says how files are read, and none are given"}},
+		{"backtest own --cut 9", exitUsage, []string{"--cut says how files are read, and none are given"}},
+		{"filter own --in - --out x.csv", exitUsage, []string{"--out means nothing with --in -"}},
+		{"filter own --in - --time t", exitUsage, []string{"--time means nothing with --in -"}},
+		{"filter own --begin 3", exitUsage, []string{"--begin is about the lines of --in -"}},
+		{"forecast own --out nowhere/x.csv", exitUsage, []string{"there is no folder nowhere", "mkdir -p nowhere"}},
+		{"forecast own --out " + short + "/x.csv", exitUsage, []string{"short.csv is no folder"}},
+		{"runs export own -o nowhere/x.csv", exitUsage, []string{"there is no folder nowhere"}},
 		{"forecast own --horizon 1000000000", exitUsage, []string{"take", "GiB", "--samples"}},
 		{"simulate own --steps 1000000000", exitUsage, []string{"take", "GiB", "fewer --steps"}},
 		{"simulate own --episodes 1000000000 --steps 9", exitUsage, []string{"take", "GiB"}},
@@ -225,6 +241,21 @@ func TestAsk_Refuses(t *testing.T) {
 				t.Errorf("%s: %q is missing in %q", test.line, want, r.err)
 			}
 		}
+	}
+}
+
+// TestBacktest_ShortRecordings: a horizon that no recording is long enough for is cut, and that is said.
+func TestBacktest_ShortRecordings(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
+	if r := c.must("backtest", "own", "--horizon", "300", "--prefix", "6"); !strings.Contains(r.err, "warning: --horizon 300: the recordings are long enough for ") {
+		t.Errorf("a horizon of 300: %q", r.err)
+	}
+	if r := c.must("backtest", "own", "--horizon", "3", "--prefix", "6"); r.err != "" {
+		t.Errorf("a horizon of 3: %q", r.err)
 	}
 }
 

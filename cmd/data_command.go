@@ -42,6 +42,11 @@ type readFlags struct {
 	limit int64
 }
 
+// readNames are the flags that add defines.
+var readNames = []string{
+	"observe", "control", "label", "time", "dates", "id", "resample", "rename", "controls-after", "cut", "dt", "limit",
+}
+
 // add defines the flags that all commands share that read data. Names of columns are completed from the files of
 // the command line.
 func (f *readFlags) add(c *cobra.Command) {
@@ -126,18 +131,8 @@ func readWords(o files.Options) []string {
 	return words
 }
 
-// read reads files as the flags say. Errors of the data are those of dataFault.
-func (f *readFlags) read(paths []string) (*files.Dataset, error) {
-	o, err := f.options()
-	if err != nil {
-		return nil, err
-	}
-	d, err := files.Read(paths, o)
-	return d, dataFault(err)
-}
-
 // guess reads files, and finds what is observed by names and values where the convention does not say it. It
-// returns how the files were read, so that the guess can be shown as flags.
+// returns how the files were read, so that the guess can be shown as flags. Errors of the data are those of dataFault.
 func (f *readFlags) guess(paths []string) (*files.Dataset, files.Options, error) {
 	asked, err := f.options()
 	if err != nil {
@@ -176,7 +171,9 @@ func (a *app) dataConvertCommand() *cobra.Command {
 		Short: "Write trajectories in another format",
 		Long: `Write trajectories as .npz, as .csv with a column episode, or as a folder (a name that
 ends in /) with one CSV file per episode. Missing values, the split, states and labels
-are kept; columns outside the convention are left out. OUT is a new file or folder.`,
+are kept. Columns are read as data info and train read them, by names and values where
+the flags do not say how; a note names those that are left out. OUT is a new file or
+folder.`,
 		Example: "  " + a.invoked + " data convert runs/ all.npz --controls-after\n  " +
 			a.invoked + " data convert long.csv pieces.npz --cut 200 --rename speed=y_speed,force=u_force",
 		Args: func(c *cobra.Command, args []string) error {
@@ -192,9 +189,13 @@ are kept; columns outside the convention are left out. OUT is a new file or fold
 				if err := checkConversion(in, out); err != nil {
 					return err
 				}
-				d, err := flags.read(in)
+				// As info and train read them: the episodes of a table with a column of names are not joined.
+				d, _, err := flags.guess(in)
 				if err != nil {
 					return err
+				}
+				for _, note := range d.Notes {
+					fmt.Fprintln(a.err, "note:", note)
 				}
 				if err := a.writeData(d, out.path); err != nil {
 					return err

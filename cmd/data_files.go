@@ -134,7 +134,10 @@ func (o target) check(read []string) error {
 	}
 	info, err := os.Stat(o.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		if os.IsPathSeparator(o.path[len(o.path)-1]) { // a folder is made with those above it
+			return nil
+		}
+		return checkParent(o.path)
 	}
 	if err != nil {
 		return fmt.Errorf("find the output: %w", err)
@@ -150,6 +153,19 @@ func (o target) check(read []string) error {
 	}
 	if !o.force {
 		return config.Usagef("%s exists; choose another name or --force", o.path)
+	}
+	return nil
+}
+
+// checkParent returns a usage error if the folder that a file is to be written into is not there.
+func checkParent(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return config.Hint(config.Usagef("%s: there is no folder %s", path, dir), "mkdir -p %s", dir)
+	case err == nil && !info.IsDir():
+		return config.Hint(config.Usagef("%s: %s is no folder", path, dir), "choose another name")
 	}
 	return nil
 }

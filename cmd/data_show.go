@@ -37,9 +37,16 @@ and paths, the arm, the hopper). Writes PNG, SVG and the numbers as CSV.`,
 		Example: "  " + a.invoked + " data show 'data/*.csv' -o pictures/own\n  " + a.invoked +
 			" data show maze -o pictures/maze",
 		Args: atLeastOne("FILE or PRESET"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if simulating.episodes < 1 || simulating.episodes > maxShown {
 				return config.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
+			}
+			idle, why := readNames, "says how files are read, and a preset is simulated"
+			if args[0] == stdin || isPath(args[0]) {
+				idle, why = []string{"length", "seed"}, "is about a simulation, and files are read"
+			}
+			if err := unused(c, why, idle...); err != nil {
+				return err
 			}
 			return a.inspecting(args, func(args []string) error {
 				s, err := a.source(args, reading, simulating)

@@ -44,6 +44,26 @@ func TestData_GenerateInfoConvert(t *testing.T) {
 	}
 }
 
+// TestData_ConvertReadsAsInfo: a table that info divides into recordings is not converted as one, and what is left out is
+// named.
+func TestData_ConvertReadsAsInfo(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	table := "shop,ds,y,force\n"
+	for i := range 80 {
+		table += fmt.Sprintf("%c,%d,%d,%d\n", 'a'+i/40, i%40, i*i%7, i%3)
+	}
+	var info dataInfo
+	path, out := c.write("shops.csv", table), filepath.Join(c.folder(), "shops.npz")
+	if err := json.Unmarshal([]byte(c.must("data", "info", path, "--json").out), &info); err != nil {
+		t.Fatal(err)
+	}
+	r := c.must("data", "convert", path, out)
+	if !strings.Contains(r.out, "2 episodes") || !strings.Contains(r.out, info.Hash) || r.err != "note: column force is not used\n" {
+		t.Errorf("%s of %d episodes, %s: convert says\n%s%s", path, info.Episodes, info.Hash, r.out, r.err)
+	}
+}
+
 // Every preset with an environment can be simulated into a file that is read again.
 func TestData_GenerateEveryEnvironment(t *testing.T) {
 	t.Parallel()
@@ -163,6 +183,10 @@ func TestData_Errors(t *testing.T) {
 		{"data generate fhn --length 1 --out " + out, exitUsage, []string{"2 steps"}},
 		{"data generate fhn --episodes 1000000000 --out " + out, exitUsage, []string{"too many"}},
 		{"data show fhn --episodes 9", exitUsage, []string{"fit on a page"}},
+		{"data show fhn --observe x", exitUsage, []string{"--observe says how files are read, and a preset is simulated"}},
+		{"data show " + good + " --seed 3", exitUsage, []string{"--seed is about a simulation, and files are read"}},
+		{"data generate fhn --out nowhere/x.npz", exitUsage, []string{"there is no folder nowhere", "mkdir -p nowhere"}},
+		{"data convert " + good + " nowhere/x.npz", exitUsage, []string{"there is no folder nowhere"}},
 	} {
 		r := c.run(strings.Fields(test.line)...)
 		if r.code != test.code {

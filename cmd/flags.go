@@ -95,6 +95,26 @@ func (a *app) printAsIs(text string) error {
 	return nil
 }
 
+// unused returns a usage error for the first of some flags that is set although it means nothing, and why says so.
+func unused(c *cobra.Command, why string, names ...string) error {
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			return config.Usagef("--%s %s", name, why)
+		}
+	}
+	return nil
+}
+
+// atLeast returns a usage error for the first of some flags, all whole numbers, that is less than least.
+func atLeast(c *cobra.Command, least int, names ...string) error {
+	for _, name := range names {
+		if n, err := c.Flags().GetInt(name); err != nil || n < least {
+			return config.Usagef("--%s %s: must be at least %d", name, c.Flag(name).Value, least)
+		}
+	}
+	return nil
+}
+
 // memoryFlag says where processes of this host meet to share memory.
 type memoryFlag struct {
 	folder string // off: nowhere; empty: the usual one

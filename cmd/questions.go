@@ -28,6 +28,7 @@ func (a *app) forecastCommand() *cobra.Command {
 	var f asking
 	q := trained.Query{}
 	var levels []float64
+	f.suits = func(c *cobra.Command) error { return atLeast(c, 0, "horizon", "samples") }
 	c := a.question(&f, "forecast NAME", "Predict what follows recordings",
 		`Predict what follows the end of recordings, with quantiles of the future observations,
 in the units and under the channel names of the data. Files hold mean [horizon, channels],
@@ -79,6 +80,12 @@ of each array is the recording.`,
 func (a *app) filterCommand() *cobra.Command {
 	var f asking
 	var of serving.LinesOptions
+	f.suits = func(c *cobra.Command) error {
+		if f.lines() {
+			return unused(c, "means nothing with --in -: lines come and go", append([]string{"out", "part"}, readNames...)...)
+		}
+		return unused(c, "is about the lines of --in -", "recording", "begin")
+	}
 	c := a.question(&f, "filter NAME", "Infer latent states from recordings",
 		`Infer the latent state and the mixing weights of each step of recordings. Files hold
 mean and sd [steps, states] and weights [steps, systems].
@@ -93,7 +100,7 @@ serve --model does the same over HTTP and NATS.`,
 			if of.Begin < 0 {
 				return config.Usagef("--begin %d: the first line by which a series is scaled is line 1", of.Begin)
 			}
-			if len(f.data) == 1 && f.data[0] == "-" {
+			if f.lines() {
 				return dataFault(serving.Lines(run, a.in, terminal.Raw(a.out), of))
 			}
 			return a.about(&f, func(run *trained.Run, list []trained.Recording, _ trained.Columns) (*trained.Answer, error) {
@@ -173,6 +180,17 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 func (a *app) simulateCommand() *cobra.Command {
 	var f asking
 	var q trained.SimulateQuery
+	f.suits = func(c *cobra.Command) error {
+		if len(f.data) > 0 {
+			return unused(c, "means nothing with --in: each recording has its own", "steps", "episodes", "controls", "recording")
+		}
+		if f.controls != "" {
+			if err := unused(c, "means nothing with --controls: it has a row for each step", "steps"); err != nil {
+				return err
+			}
+		}
+		return atLeast(c, 1, "steps", "episodes")
+	}
 	c := a.question(&f, "simulate NAME", "Generate series from the model",
 		`Draw series from the trained model alone: initial states, regimes, noise and
 observations, in the units and under the names of the data. Files hold y and mean
@@ -273,6 +291,7 @@ func plan(path string, c trained.Columns, list []trained.Recording, horizon int)
 func (a *app) backtestCommand() *cobra.Command {
 	var f asking
 	var q eval.Question
+	f.suits = func(c *cobra.Command) error { return atLeast(c, 0, "horizon", "prefix", "stride", "season") }
 	c := a.question(&f, "backtest NAME", "Test forecasts on recordings against simple rules",
 		`Predict held-out recordings from many starting points along each, and score the
 forecasts: MAE, RMSE, MASE, CRPS and how much of what was observed lay in the predicted
@@ -301,6 +320,10 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 			if err != nil {
 				return err
 			}
+			if r.Horizon < q.Horizon {
+				y.Warnings = append(y.Warnings, fmt.Sprintf("--horizon %d: the recordings are long enough for %s behind a prefix "+
+					"of %d", q.Horizon, terminal.Count(r.Horizon, "step"), r.Options.Prefix))
+			}
 			return a.tell(&f, y)
 		})
 	c.Flags().StringSliceVar(&f.data, "data", nil, "files to predict (default: the recordings that the run held out)")
@@ -323,6 +346,7 @@ func (a *app) exportCommand() *cobra.Command {
 	var f asking
 	var o trained.ExportOptions
 	var dir string
+	f.suits = func(c *cobra.Command) error { return atLeast(c, 0, "horizon") }
 	c := a.question(&f, "export NAME", "Export a model for other programs",
 		`Write a trained model for other programs: its tensors as safetensors or npz, with a
 description of its steps that deploy/python/switchyard.py runs with numpy alone; or an
