@@ -79,7 +79,7 @@ export class Chart {
 
   entry(s) {
     const value = el('output', {});
-    const b = el('button', { type: 'button', 'aria-pressed': 'true', class: s.note ? 'noted' : '', title: s.note ? `${s.note}. Click to show or hide.` : 'Show or hide' },
+    const b = el('button', { type: 'button', 'aria-pressed': String(!this.hidden.has(s.name)), class: s.note ? 'noted' : '', title: s.note ? `${s.note}. Click to show or hide.` : 'Show or hide' },
       el('i', { class: s.dots ? 'dot' : '' }), this.series.length > 1 ? el('span', {}, s.name) : null, value);
     b.firstChild.style.setProperty('--c', `var(--${s.color})`);
     b.addEventListener('click', () => {

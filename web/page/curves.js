@@ -26,7 +26,7 @@ export const look = (i) => ({ color: hues[i % hues.length], dash: dashes[Math.fl
 // Curves holds charts of metrics, "SPLIT/NAME".
 export class Curves {
   constructor({ metrics, failed }) {
-    Object.assign(this, { metrics: setting('curves', metrics).split(',').filter(Boolean), usual: metrics, failed, stores: new Map(), lines: [], asked: 0 });
+    Object.assign(this, { metrics: setting('curves', metrics).split(',').filter(Boolean), usual: metrics, failed, stores: new Map(), lines: [], asked: 0, offered: [] });
     this.group = new Group(options());
     this.group.range = range();
     const tools = chartTools(this.group, () => this.draw());
@@ -43,6 +43,7 @@ export class Curves {
   // choose takes other metrics.
   choose(metrics) {
     this.metrics = [...new Set(metrics)];
+    this.offer(this.offered);
     keep({ curves: this.metrics.join(',') === this.usual ? '' : this.metrics.join(',') });
     this.arrange();
     this.load();
@@ -69,6 +70,7 @@ export class Curves {
 
   // offer lists the metrics that there are.
   offer(metrics) {
+    this.offered = metrics;
     const list = metrics.filter((m) => !this.metrics.includes(m)).sort();
     this.adding.hidden = list.length === 0;
     this.adding.replaceChildren(el('option', { value: '' }, 'add a chart …'), ...list.map((m) => el('option', { value: m }, m)));

@@ -134,8 +134,8 @@ export class Grid {
 
   fillGroup(row) {
     const { group, open } = row.item;
-    const state = `${open} ${group.members.map((r) => `${r.name} ${r.stamp}`).join()}`;
-    if (row.state === state) return;
+    const state = [open, ...group.members.map((r) => r.stamp)]; // a run has another stamp when it has other values
+    if (row.state?.length === state.length && row.state.every((s, i) => s === state[i])) return;
     row.state = state;
     this.columns.forEach((c, i) => {
       if (c.key === 'name') {

@@ -70,7 +70,8 @@ function fan(m, width) {
     const top = row * (H + 14) + 4;
     const column = (rows) => rows.map((r) => r[c]);
     const values = finite([column(f.series), column(f.low), column(f.high)]).sort((a, b) => a - b);
-    const own = finite([column(f.series)]);
+    const seen = finite([column(f.series)]);
+    const own = seen.length ? seen : values; // of a channel that nobody measured there is the forecast alone
     const spread = Math.max(...own) - Math.min(...own) || 1;
     const low = Math.max(values[0], Math.min(...own) - spread); // a forecast that leaves the series far behind is cut off
     const high = Math.min(values.at(-1), Math.max(...own) + spread);

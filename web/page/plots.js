@@ -36,7 +36,11 @@ function clock(column, low, high, of, range) {
 // condition is what a brush over a part of an axis, whose ends are 0 and 1, says in the filter.
 function condition(axis, [low, high]) {
   if (axis.invert) {
-    const bound = (f) => Number(axis.invert(f).toPrecision(4));
+    // Exact to a thousandth of the axis, however far from zero it lies, and to four digits on a logarithmic one.
+    const bound = (f) => {
+      const [v, near] = [axis.invert(f), Math.abs(axis.invert(f + 0.001) - axis.invert(f - 0.001))];
+      return Number(v.toPrecision(Math.min(15, Math.max(4, Math.ceil(Math.log10(Math.abs(v) / near)) + 1 || 4))));
+    };
     return [low > 0.001 ? `${axis.key}>=${bound(low)}` : '', high < 0.999 ? `${axis.key}<=${bound(high)}` : ''].filter(Boolean).join(' and ');
   }
   const words = axis.within(low, high).map((v) => `${axis.key}=${quoted(v)}`);

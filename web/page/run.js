@@ -85,7 +85,13 @@ export class RunView {
   async open() {
     const first = range();
     const [detail] = await Promise.all([
-      get(runPath(this.name)).then((d) => { this.show(d); this.loading.remove(); this.fillRest(d); return d; }),
+      get(runPath(this.name)).then((d) => {
+        if (this.stop.signal.aborted) return d; // nobody would end what reads on
+        this.show(d);
+        this.loading.remove();
+        this.fillRest(d);
+        return d;
+      }),
       this.store.load(),
     ]);
     if (this.stop.signal.aborted) return;
@@ -136,10 +142,12 @@ export class RunView {
 
   // zoomed loads a range in more detail where the points are thinned out.
   async zoomed(range) {
-    const time = this.group.options.time;
-    const steps = range && time ? range.map((t) => this.store.stepAt(t)) : range;
-    if (!range && !this.store.range) return;
-    if (range && this.store.width === 1) return;
+    const { store } = this;
+    if (!range && !store.range) return;
+    // Of times outside of the part that was loaded the steps are not known: then everything is read.
+    const inTime = range && this.group.options.time;
+    const steps = inTime ? (store.spans(range) ? range.map((t) => store.stepAt(t)) : null) : range;
+    if (steps && store.width === 1 && store.holds(steps)) return;
     const asked = this.asked = {};
     const fresh = new Store(this.name);
     fresh.start = this.store.start;

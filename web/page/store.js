@@ -89,6 +89,14 @@ export class Store {
   // names are the metrics of a split.
   names(split) { return Object.keys(this.splits[split]?.values ?? {}); }
 
+  // holds reports whether a range of steps is within what was loaded, spans whether one of seconds since the start is.
+  holds([from, to]) { return !this.range || (from >= this.range[0] && to <= this.range[1]); }
+
+  spans([from, to]) {
+    const times = this.splits.train?.time ?? [];
+    return !this.range || (times[0] - this.start <= from && times.at(-1) - this.start >= to);
+  }
+
   // time of a step, in seconds since the start, for turning one axis into the other.
   stepAt(seconds) {
     const s = this.splits.train;

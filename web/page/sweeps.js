@@ -15,29 +15,35 @@ function state(word, text) {
   link.textContent = text;
 }
 
+let asked = 0; // the latest view that was asked for
+
+// route shows the view that the fragment of the address names. What comes for an earlier one is not shown any more.
 async function route(fresh = true) {
   clearTimeout(timer);
   takeToken();
-  const name = /^#\/([^/?]+)/.exec(location.hash)?.[1];
+  const name = decodeURIComponent(/^#\/([^/?]+)/.exec(location.hash)?.[1] ?? '');
+  const mine = ++asked;
   let wait = 3000;
   try {
-    if (name) wait = await one(decodeURIComponent(name), fresh);
-    else await list();
+    const found = await get(name ? `api/sweeps/${encodeURIComponent(name)}` : 'api/sweeps');
+    if (mine !== asked) return;
+    if (name) wait = one(name, found, fresh);
+    else list(found);
     state('live', 'live');
   } catch (error) {
+    if (mine !== asked) return;
     view = null;
     if (error instanceof Refused) { state('locked', 'locked'); main.replaceChildren(tokenForm()); return; }
     if (error instanceof Missing) state('none', 'connected');
     else state('lost', 'connection lost, trying again');
-    main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? `There is no such sweep${name ? `: ${decodeURIComponent(name)}` : ''}.` : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
+    main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? `There is no such sweep${name ? `: ${name}` : ''}.` : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
     if (error instanceof Missing) return;
   }
   timer = setTimeout(() => route(false), wait);
 }
 
 // one shows a sweep. It returns the time until the next look, which grows with the sweep.
-async function one(name, fresh) {
-  const report = await get(`api/sweeps/${encodeURIComponent(name)}`);
+function one(name, report, fresh) {
   document.title = `${name} · sweep`;
   if (fresh || !view) {
     main.replaceChildren(el('div', { id: 'sweep' }));
@@ -50,10 +56,9 @@ async function one(name, fresh) {
   return report.state === 'done' ? 30000 : Math.max(2000, 10 * report.trials.length);
 }
 
-async function list() {
+function list(all) {
   view = null;
   document.title = 'Sweeps';
-  const all = await get('api/sweeps');
   const columns = [['name', (s) => el('a', { href: `#/${encodeURIComponent(s.name)}` }, s.name)], ['state', (s) => s.state], ['trials', (s) => `${s.trials}/${Math.max(s.run_cap, s.trials)}`],
     ['metric', (s) => s.metric], ['best', (s) => (s.best === undefined ? '–' : number(s.best))], ['began', (s) => moment(s.began)]];
   const rows = all.map((s) => el('tr', {}, ...columns.map(([label, show]) => el('td', { data: { label } }, show(s)))));

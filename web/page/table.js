@@ -261,7 +261,7 @@ export class Table {
     if (e.key === '/' && document.activeElement !== this.filter) { this.filter.focus(); e.preventDefault(); return; }
     if (e.key === 'Escape' && document.activeElement === this.filter) { this.filter.value = ''; keep({ filter: '' }); this.read(); this.arrange(); this.filter.blur(); return; }
     const move = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-    if (!move || document.activeElement.matches('canvas, select')) return;
+    if (!move || document.activeElement.matches('canvas, select, [type=range]')) return;
     const links = [...this.grid.body.querySelectorAll('th a, th button')];
     const at = links.indexOf(document.activeElement);
     links[at < 0 ? (move > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, at + move))]?.focus();
