@@ -63,6 +63,11 @@ func TestFit_FromFileToForecast(t *testing.T) {
 			t.Errorf("the plan lacks %q:\n%s", want, plan)
 		}
 	}
+	var planned map[string]any
+	text := c.must(append(line, "--dry-run", "--json", "--workers", "1", "--name", "plan")...).out
+	if err := json.Unmarshal([]byte(text), &planned); err != nil || planned["decisions"] == nil || planned["candidates"] == nil || planned["seconds"] == nil {
+		t.Errorf("%v in the plan\n%s", err, text)
+	}
 	one := fit("sales", "1")
 	if one.Run != "sales" || len(one.Candidates) < 5 || !strings.Contains(one.Verdict, "of the error of the best simple rule (seasonal naive)") {
 		t.Errorf("%+v", one)

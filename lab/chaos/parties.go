@@ -69,11 +69,11 @@ func (p *parties) broker() []string {
 }
 
 // coordinator is the command line of the coordinator: the same at every start, so that it goes on with the run of
-// its name.
+// its name. All its folders are those of the test: in others it would go on with what the user has interrupted.
 func (p *parties) coordinator(cfg Config) []string {
 	return append([]string{
-		"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"), "--web",
-		p.page,
+		"coordinator", "--config", cfg.Settings, "--name", cfg.Name, "--runs-dir", filepath.Join(cfg.Folder, "runs"),
+		"--sweeps-dir", filepath.Join(cfg.Folder, "sweeps"), "--web", p.page,
 	}, p.link("coordinator")...)
 }
 

@@ -147,6 +147,9 @@ func TestCluster_Arguments(t *testing.T) {
 			t.Errorf("%s runs without keys or TLS: %s", x.name, line)
 		}
 	}
+	if line := strings.Join(c.coordinator.process.command.Args, " "); !strings.Contains(line, "--sweeps-dir "+c.cfg.Folder) {
+		t.Errorf("the coordinator goes on with sweeps of the user: %s", line)
+	}
 	if got := c.spec(c.workers[0]); got != "" {
 		t.Errorf("faults without a plan: %s", got)
 	}

@@ -24,11 +24,12 @@ type Decision struct {
 // Plan is what a fit will do: a function of the data and the request. Decisions and candidates are kept in the
 // record of the fit.
 type Plan struct {
-	Request   Request    `json:"-"`
-	Decisions []Decision `json:"decisions"`
-	Candidates,
-	Left []Candidate // Left are those that the budget leaves out
-	Seconds float64 // of one core, by the model of costs, for the candidates and the winner's further seeds
+	Request    Request     `json:"-"`
+	Decisions  []Decision  `json:"decisions"`
+	Candidates []Candidate `json:"candidates"`
+	Left       []Candidate `json:"left,omitempty"` // those that the budget leaves out
+	// Seconds of one core, by the model of costs, for the candidates and the winner's further seeds.
+	Seconds float64 `json:"seconds"`
 
 	common   []string // settings of all candidates
 	facts    facts

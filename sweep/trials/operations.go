@@ -42,6 +42,17 @@ type Summary struct {
 	Began  time.Time            `json:"began"`
 }
 
+// interrupted is the state of a sweep that is not done and that nobody leads.
+const interrupted = "interrupted"
+
+// status is the status of a trial: where a process was killed, nobody has written that its trials do not run any more.
+func (u Summary) status(s sweep.Status) sweep.Status {
+	if u.State == interrupted && s == sweep.StatusRunning {
+		return sweep.StatusInterrupted
+	}
+	return s
+}
+
 // Summary says in short where a sweep stands.
 func (f Folder) Summary(s *sweep.State) Summary {
 	u := Summary{
@@ -49,10 +60,10 @@ func (f Folder) Summary(s *sweep.State) Summary {
 		Metric: s.Spec.Metrics[0].Name, Began: s.Began,
 	}
 	if !s.Done && !f.Led() {
-		u.State = "interrupted"
+		u.State = interrupted
 	}
 	for _, t := range s.Trials {
-		u.Counts[t.Status]++
+		u.Counts[u.status(t.Status)]++
 	}
 	best, _ := s.Best()
 	for i, t := range best {
@@ -94,6 +105,9 @@ type Shown struct {
 func (f Folder) Shown(s *sweep.State) *Shown {
 	v := &Shown{Report: f.Report(s), Summary: f.Summary(s), Ranked: []int{}}
 	v.Live = f.Led()
+	for i := range v.Trials {
+		v.Trials[i].State = v.Summary.status(v.Trials[i].State)
+	}
 	for _, t := range s.Ranked() {
 		v.Ranked = append(v.Ranked, t.ID)
 	}

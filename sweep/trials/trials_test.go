@@ -244,6 +244,32 @@ func TestFolder_OneLeader(t *testing.T) {
 	}
 }
 
+// TestShown_KilledLeader: a trial of a sweep that nobody leads does not run, also where a killed process has left it so.
+func TestShown_KilledLeader(t *testing.T) {
+	f := Folder{t.TempDir(), "s"}
+	spec := &sweep.Spec{Trials: 1, Metrics: []sweep.Metric{{Name: "loss", Goal: sweep.Minimize}}, Stop: sweep.Stop{Rungs: []uint64{9}}}
+	s, err := sweep.NewState([]sweep.Record{
+		{Kind: sweep.KindOpen, Spec: spec}, {Kind: sweep.KindTrial, Trial: 1, Cohort: 1, Seeds: []uint64{1}, Steps: []uint64{9}}, {Kind: sweep.KindStart, Trial: 1, Replicate: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := func(want sweep.Status) {
+		t.Helper()
+		v := f.Shown(s)
+		if v.Trials[0].State != want || v.Summary.Counts[want] != 1 {
+			t.Errorf("the trial is %s, and counts are %v; want %s", v.Trials[0].State, v.Summary.Counts, want)
+		}
+	}
+	is(sweep.StatusInterrupted)
+	lock, err := f.Lead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	is(sweep.StatusRunning)
+}
+
 // TestEnding: the ends of runs are told apart; an error that is none of them is a failure.
 func TestEnding(t *testing.T) {
 	for err, want := range map[error]error{
