@@ -58,25 +58,6 @@ type table struct {
 	common   calendar
 }
 
-// rows are the rows of one recording.
-type rows struct {
-	id    string
-	lines []int
-	time  []float64 // of two columns the days, until they are joined
-	other []float64 // the dates with the month first; nil: they are the same
-	ofDay []float64 // as dayClock.read returns them
-	times *Times    // of the steps of the even grid
-	// offset is that of the first date from UTC, and offsets are those of all dates; nil: they are the same. zones are
-	// where they change, and wall says that times are those of the recording's own clock all the same.
-	offset  float64
-	offsets []float64
-	zones   zones
-	wall    bool
-	part    Part
-	observations, controls,
-	states, labels, mask, modes []float64
-}
-
 // readTable reads the rows of a table. What rows take is subtracted from left.
 func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	t := &table{
