@@ -117,6 +117,20 @@ func TestSystemd_UnitsMayDoNoMoreThanTheyMust(t *testing.T) {
 	}
 }
 
+// The folders into which the coordinator writes are those that its unit lets it write into.
+func TestSystemd_CoordinatorWritesItsStateAlone(t *testing.T) {
+	u := parseUnit(t, "../systemd/switchyard-coordinator.service")
+	state := u["Service.StateDirectory"]
+	if len(state) != 1 {
+		t.Fatalf("StateDirectory is %q", state)
+	}
+	for _, flag := range []string{"--runs-dir", "--sweeps-dir"} {
+		if want := flag + "=/var/lib/" + state[0] + "/"; !slices.ContainsFunc(expanded(t, u), func(w string) bool { return strings.HasPrefix(w, want) }) {
+			t.Errorf("%s… is missing in %s", want, u["Service.ExecStart"])
+		}
+	}
+}
+
 // systemd itself reads the units, where it is installed.
 func TestSystemd_Verify(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
