@@ -42,6 +42,20 @@ func prepare(t *testing.T, dir, text string) (*Job, error) {
 	return Prepare(Request{Folder: Folder{dir, "s"}, Path: "s.yaml", Text: []byte(text), Kinds: config.Builtin().Kinds()})
 }
 
+// swept leads a sweep to its end, and returns where it stands then.
+func swept(t *testing.T, dir, text string) (Folder, *sweep.State) {
+	t.Helper()
+	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	f := Folder{dir, "s"}
+	state, err := f.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, state
+}
+
 // leadSweep leads a sweep in this process with so many workers, until its end or until more than records were written, when
 // everything is dropped as by a process that is killed: the state of trials under way is lost.
 func leadSweep(t *testing.T, dir, text string, workers, records int) error {
@@ -305,14 +319,7 @@ func TestRunner_Drop(t *testing.T) {
 func TestLead_KeepBest(t *testing.T) {
 	dir := t.TempDir()
 	text := "preset: fhn/smoke\nkeep: best\nmethod: grid\nparameters:\n  optim.rate: [0.001, 0.01, 0.1]\n  train.steps: 4\n  train.validate_every: 2\n  model.hidden: 4\n"
-	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
-		t.Fatal(err)
-	}
-	f := Folder{dir, "s"}
-	state, err := f.State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, state := swept(t, dir, text)
 	best, _ := state.Best()
 	for _, trial := range state.Trials {
 		_, err := os.Stat(filepath.Join(f.Runs(), RunName("s", trial.ID, 1, 1), store.Checkpoints))
@@ -349,13 +356,7 @@ parameters:
   eval.samples: {value: 1}
 `
 	dir := t.TempDir()
-	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
-		t.Fatal(err)
-	}
-	state, err := Folder{dir, "s"}.State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, state := swept(t, dir, text)
 	for _, trial := range state.Trials {
 		if trial.Status != sweep.StatusDiverged || !strings.Contains(trial.Reason, "calibration/1 is NaN") {
 			t.Errorf("trial %d: %s (%s)", trial.ID, trial.Status, trial.Reason)
@@ -379,14 +380,7 @@ parameters:
 early_terminate: {type: halving, min_iter: 40, eta: 2, cohort: 2}
 `
 	dir := t.TempDir()
-	if err := leadSweep(t, dir, text, 2, 1<<30); err != nil {
-		t.Fatal(err)
-	}
-	f := Folder{dir, "s"}
-	state, err := f.State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, state := swept(t, dir, text)
 	pruned := 0
 	for _, trial := range state.Trials {
 		info, err := store.Load(f.Runs(), RunName("s", trial.ID, 1, 1))
