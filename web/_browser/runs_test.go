@@ -135,6 +135,22 @@ func TestBench_Groups(t *testing.T) {
 	p.await("document.querySelectorAll('.runs tbody tr.group').length === 3 && document.querySelector('.runs tbody tr.group input').checked")
 }
 
+// brush covers an axis of the plots from a part of it up to its end.
+func (p *tab) brush(key string, from float64) {
+	p.t.Helper()
+	js[bool](p, fmt.Sprintf(`(() => {
+		const grip = document.querySelector('.plots .grip[aria-label="filter by %s"]');
+		const r = grip.getBoundingClientRect();
+		const lying = r.width > r.height;
+		const at = (f) => ({ bubbles: true, pointerId: 1, clientX: lying ? r.left + f * r.width : r.left + 5, clientY: lying ? r.top + 5 : r.bottom - f * r.height });
+		grip.setPointerCapture = () => {};
+		grip.dispatchEvent(new PointerEvent('pointerdown', at(%g)));
+		grip.dispatchEvent(new PointerEvent('pointermove', at(0.9)));
+		grip.dispatchEvent(new PointerEvent('pointerup', at(1)));
+		return true;
+	})()`, key, from))
+}
+
 // TestBench_Plots: points of any two columns, lines over many; a brush filters the table.
 func TestBench_Plots(t *testing.T) {
 	b := searched(t)
@@ -148,17 +164,7 @@ func TestBench_Plots(t *testing.T) {
 	p.choose("Plots", "parallel")
 	p.await("document.querySelectorAll('.plots svg path.line').length === 6")
 	p.picture("parallel-1440-light")
-	js[bool](p, `(() => {
-		const grip = document.querySelector('.plots .grip[aria-label="filter by optim.rate"]');
-		const r = grip.getBoundingClientRect();
-		const lying = r.width > r.height;
-		const at = (f) => ({ bubbles: true, pointerId: 1, clientX: lying ? r.left + f * r.width : r.left + 5, clientY: lying ? r.top + 5 : r.bottom - f * r.height });
-		grip.setPointerCapture = () => {};
-		grip.dispatchEvent(new PointerEvent('pointerdown', at(0.7)));
-		grip.dispatchEvent(new PointerEvent('pointermove', at(0.9)));
-		grip.dispatchEvent(new PointerEvent('pointerup', at(1)));
-		return true;
-	})()`)
+	p.brush("optim.rate", 0.7)
 	p.await(names + " === 'rate-2-2,rate-2-1'")
 	if got := js[string](p, "document.querySelector('.runs .top input').value"); !strings.Contains(got, "optim.rate>=0.00") {
 		t.Errorf("the filter is %q", got)

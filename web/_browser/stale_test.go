@@ -87,25 +87,12 @@ func TestStale_BrushFarFromZero(t *testing.T) {
 	p.await("document.querySelectorAll('.runs tbody tr').length === 4")
 	p.choose("Plots", "parallel")
 	p.await("document.querySelectorAll('.plots svg path.line').length === 4")
-	js[bool](p, fmt.Sprintf(brush, "seed"))
+	p.brush("seed", 0.5)
 	p.await("document.querySelector('.runs .top input').value.includes('seed>=')")
 	if got := js[string](p, names); got != "run-3,run-2" {
 		t.Errorf("the upper half of four seeds is %s, by %s", got, js[string](p, "document.querySelector('.runs .top input').value"))
 	}
 }
-
-// brush covers the upper half of an axis of a key.
-const brush = `(() => {
-	const grip = document.querySelector('.plots .grip[aria-label="filter by %s"]');
-	const r = grip.getBoundingClientRect();
-	const lying = r.width > r.height;
-	const at = (f) => ({ bubbles: true, pointerId: 1, clientX: lying ? r.left + f * r.width : r.left + 5, clientY: lying ? r.top + 5 : r.bottom - f * r.height });
-	grip.setPointerCapture = () => {};
-	grip.dispatchEvent(new PointerEvent('pointerdown', at(0.5)));
-	grip.dispatchEvent(new PointerEvent('pointermove', at(0.9)));
-	grip.dispatchEvent(new PointerEvent('pointerup', at(1)));
-	return true;
-})()`
 
 // TestStale_ZoomOut: who zooms out of a part of a long run sees the rest again.
 func TestStale_ZoomOut(t *testing.T) {
