@@ -115,8 +115,7 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 				"even with --time none (env.time=none)", c.suggestedStep(list)),
 		}
 	}
-	// Two clocks may be 5 % apart.
-	if b.grid.step > 0 && (grid.unit != b.grid.unit || math.Abs(grid.step-b.grid.step) > jitter*b.grid.step) {
+	if b.grid.step > 0 && (grid.unit != b.grid.unit || !b.grid.fits(grid.step, len(list)-1, 0)) {
 		return &Error{
 			Place: fmt.Sprintf("%s, %s", name, e.Source), cause: &unevenError{step: c.suggestedStep(list)},
 			Problem: fmt.Sprintf("its steps are %s long, those before %s", c.gap(grid.length()), c.gap(b.grid.length())),
