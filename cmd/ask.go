@@ -81,7 +81,7 @@ func (f *asking) check(c *cobra.Command) error {
 		}
 	}
 	if len(f.data) == 0 {
-		if err := unused(c, "says how files are read, and none are given", readNames...); err != nil {
+		if err := unused(c, "says how files are read, and none are given", readNames()...); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
@@ -42,9 +43,14 @@ type readFlags struct {
 	limit int64
 }
 
-// readNames are the flags that add defines.
-var readNames = []string{
-	"observe", "control", "label", "time", "dates", "id", "resample", "rename", "controls-after", "cut", "dt", "limit",
+// readNames are the flags that add defines, in its order.
+func readNames() []string {
+	var c cobra.Command
+	c.Flags().SortFlags = false
+	new(readFlags).add(&c)
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
 }
 
 // add defines the flags that all commands share that read data. Names of columns are completed from the files of

@@ -41,7 +41,7 @@ and paths, the arm, the hopper). Writes PNG, SVG and the numbers as CSV.`,
 			if simulating.episodes < 1 || simulating.episodes > maxShown {
 				return config.Usagef("--episodes %d: 1 to %d fit on a page", simulating.episodes, maxShown)
 			}
-			idle, why := readNames, "says how files are read, and a preset is simulated"
+			idle, why := readNames(), "says how files are read, and a preset is simulated"
 			if args[0] == stdin || isPath(args[0]) {
 				idle, why = []string{"length", "seed"}, "is about a simulation, and files are read"
 			}

@@ -82,7 +82,7 @@ func (a *app) filterCommand() *cobra.Command {
 	var of serving.LinesOptions
 	f.suits = func(c *cobra.Command) error {
 		if f.lines() {
-			return unused(c, "means nothing with --in -: lines come and go", append([]string{"out", "part"}, readNames...)...)
+			return unused(c, "means nothing with --in -: lines come and go", append([]string{"out", "part"}, readNames()...)...)
 		}
 		return unused(c, "is about the lines of --in -", "recording", "begin")
 	}
