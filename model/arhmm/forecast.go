@@ -108,8 +108,12 @@ func (f *Forecaster) mean(dst *model.Forecast, q model.Query, n int) {
 
 // resume returns the belief at the end of the prefix. If the last observations are not all seen it draws a node,
 // and the missing ones, which it writes to the lags. Then the belief is certain of the latest regime of the node;
-// otherwise nothing is drawn.
+// otherwise nothing is drawn. A prefix that has no step with a regime leaves nothing open but given observations.
 func (f *Forecaster) resume(draws *rng.Stream) []float64 {
+	if f.r.T <= f.L {
+		f.drawGiven(draws)
+		return nil
+	}
 	if n := len(f.gaps); n == 0 || f.gaps[n-1].clean {
 		return f.belief()
 	}
@@ -124,6 +128,21 @@ func (f *Forecaster) resume(draws *rng.Stream) []float64 {
 		}
 	}
 	return one(f.K, node%f.K)
+}
+
+// drawGiven draws the given observations that are missing from the normal distributions of their channels, in order of
+// time, and writes them to the lags. The first also stands before the first step.
+func (f *Forecaster) drawGiven(draws *rng.Stream) {
+	for t := range f.r.T {
+		for _, h := range f.r.appendMissing(nil, t) {
+			v := f.start[h.i] + float64(math.Sqrt(f.start[f.D+h.i])*draws.Normal())
+			for l := range f.L {
+				if max(f.r.T-1-l, 0) == t {
+					f.lags[l*f.D+h.i] = v
+				}
+			}
+		}
+	}
 }
 
 // pick draws an index with probabilities like the weights, which need not sum to 1, by one number.

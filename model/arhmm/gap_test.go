@@ -263,3 +263,34 @@ func started(t *testing.T, s *Settings, batches []model.Batch) model.Chain {
 	}
 	return c
 }
+
+// TestForecast_DrawsWhatIsGivenAndMissing: a prefix of no more steps than lags leaves missing values open, too. Of one
+// regime the variance one step ahead is a²v + q.
+func TestForecast_DrawsWhatIsGivenAndMissing(t *testing.T) {
+	const paths = 20000
+	d := dims{K: 1, D: 1, L: 2, P: 3}
+	s, _ := random(t, d, 3)
+	s.start[1] = 4
+	f := &Forecaster{newPasses(s)}
+	for _, c := range []struct {
+		seen []float32
+		want float64
+	}{
+		{[]float32{1, 0}, s.w[0]*s.w[0]*4 + s.q[0]},
+		{[]float32{0, 1}, s.w[1]*s.w[1]*4 + s.q[0]},
+		{[]float32{0}, (s.w[0]+s.w[1])*(s.w[0]+s.w[1])*4 + s.q[0]}, // the first step stands for the one before, too
+		{[]float32{1, 1}, s.q[0]},
+	} {
+		n := len(c.seen)
+		prefix := model.Batch{T: n, B: 1, NX: 1, Observations: make([]float32, n), Seen: c.seen}
+		var answer model.Forecast
+		f.Forecast(&answer, model.Query{Prefix: prefix, Horizon: 1, Samples: paths, Noise: rng.New(8, rng.Noise).At(0, 0, 0)})
+		variance := 0.0
+		for _, v := range answer.Paths {
+			variance += float64(v-answer.Mean[0]) * float64(v-answer.Mean[0]) / paths
+		}
+		if math.Abs(variance-c.want) > 0.05*c.want {
+			t.Errorf("seen %v: variance %.3f, want %.3f", c.seen, variance, c.want)
+		}
+	}
+}
