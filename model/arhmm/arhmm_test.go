@@ -248,3 +248,29 @@ func TestFit_NoiseBelowTheResolution(t *testing.T) {
 		}
 	}
 }
+
+// TestWindows_OfShortRecordings: recordings that are too short for a window of their own make windows together, so that
+// the systems of a start differ. Of one window all would be the same, and EM could not tell them apart.
+func TestWindows_OfShortRecordings(t *testing.T) {
+	var list []model.Batch
+	draws := rng.New(4, rng.Noise).At(0, 0, 0)
+	for i := range 40 {
+		var b model.Batch
+		b.Resize(6, 1, 1, 0)
+		x, a := draws.Normal(), []float64{0.9, -0.9}[i%2]
+		for t := range b.T {
+			x = a*x + 0.1*draws.Normal()
+			b.Observations[t] = float32(x)
+		}
+		list = append(list, b)
+	}
+	s := DefaultSettings()
+	s.Switches, s.Order = 2, 3 // a window has 8 steps, a recording has 3
+	f, err := Best(s, model.Data{NX: 1}, rng.New(1, rng.Init), list, func() bool { return true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := f.w[0], f.w[f.P]; math.Abs(a-b) < 1 {
+		t.Errorf("both regimes have the first lag with about %.2f: %.2f", a, b)
+	}
+}

@@ -9,15 +9,17 @@ import (
 // without the steps themselves.
 type window struct{ moments }
 
-// windows divides what is completely seen into windows of twice as many steps as a row of W has unknowns. Steps
-// that are left at the end of a recording belong to none, unless there is no window yet.
+// windows divides what is completely seen into windows of twice as many steps as a row of W has unknowns. Recordings
+// that are too short for one make windows together, of whole recordings. Steps that are left at the end of another
+// recording belong to none, and neither do those of the last short ones, unless there is no window.
 func (c *chain) windows(p params) []window {
 	passes, one := newPasses(unfactored(c.dims, p)), c.dims
 	one.K = 1
 	var list []window
+	short := window{newMoments(one)}
 	for _, r := range c.recordings {
 		passes.r = r
-		w := window{newMoments(one)}
+		w, before := window{newMoments(one)}, len(list)
 		for t := one.L; t < r.T; t++ {
 			if !r.complete(t, one.L) {
 				continue
@@ -31,9 +33,16 @@ func (c *chain) windows(p params) []window {
 				list, w = append(list, w), window{newMoments(one)}
 			}
 		}
-		if len(list) == 0 && w.n[0] > 0 {
-			list = append(list, w)
+		if len(list) > before {
+			continue
 		}
+		short = window{together(one, []window{short, w})}
+		if short.n[0] >= float64(2*one.P) {
+			list, short = append(list, short), window{newMoments(one)}
+		}
+	}
+	if len(list) == 0 && short.n[0] > 0 {
+		list = append(list, short)
 	}
 	return list
 }
