@@ -27,7 +27,7 @@ type backtest struct {
 	*Chain
 	belief     *belief
 	x, next, y []float64
-	scale      []float64 // [Dy] standard deviation of an observed dimension
+	scale      []float64 // [Dy] standard deviation of an observed dimension; 0 if it never varies
 }
 
 // newBacktest makes the scratch for the recordings of a chain.
@@ -38,13 +38,15 @@ func newBacktest(c *Chain) *backtest {
 	}
 	// A floor is (resolution · standard deviation)²: see setFloors.
 	for i, floor := range c.floors {
-		b.scale[i] = math.Sqrt(floor) / c.cfg.Prior.Resolution
+		if floor > leastFloor {
+			b.scale[i] = math.Sqrt(floor) / c.cfg.Prior.Resolution
+		}
 	}
 	return b
 }
 
 // run writes the error of each forecast, in standard deviations, to errors [starts, horizons, Dy]: 0 where the
-// recording ends before or the value is missing. Where a value was seen it calls seen, if any.
+// recording ends before, the value is missing, or the dimension never varies. Of other values it calls seen, if any.
 //
 // Start i of n is at step (2i+1)·N/(2n) of all N, the middle of its part. A forecast is the path without noise of
 // RolloutMode: filter a few steps, then follow the most likely leaf.
@@ -71,7 +73,7 @@ func (b *backtest) run(s *system, starts int, errors []float64, seen func(horizo
 			}
 			s.emit(b.y, b.x)
 			for d, y := range b.Chain.y[(t+h)*b.Dy : (t+h+1)*b.Dy] {
-				if math.IsNaN(y) {
+				if math.IsNaN(y) || b.scale[d] == 0 {
 					continue
 				}
 				errors[(i*len(horizons)+k)*b.Dy+d] = limited((y - b.y[d]) / b.scale[d])

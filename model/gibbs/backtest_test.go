@@ -75,6 +75,44 @@ func TestBacktest_IsAForecast(t *testing.T) {
 	}
 }
 
+// TestBacktest_OfADimensionThatNeverVaries: it has no scale to measure errors in, and does not decide what chains weigh.
+func TestBacktest_OfADimensionThatNeverVaries(t *testing.T) {
+	constant := recordings()
+	for i := range constant {
+		b := &constant[i]
+		b.Observations = slices.Clone(b.Observations)
+		for at := 1; at < len(b.Observations); at += 2 {
+			if b.Seen == nil || b.Seen[at] != 0 {
+				b.Observations[at] = 0.25
+			}
+		}
+	}
+	c, err := fitter(t, func(*Settings) {}).NewChain(constant, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 12 {
+		if err := c.Sweep(make([]float64, 4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fit, varies := c.(*fitted).Fit, 0.0
+	for i, e := range fit.errors {
+		if i%2 == 1 && e != 0 {
+			t.Fatalf("value %d: an error of %v standard deviations", i, e)
+		}
+		varies = max(varies, math.Abs(e))
+	}
+	for i, v := range fit.squares {
+		if v > backtestLimit {
+			t.Errorf("draw %d: a squared error of %v", i/len(backtestHorizons()), v)
+		}
+	}
+	if varies == 0 {
+		t.Error("the other dimension has no errors either")
+	}
+}
+
 // TestStack_HasTheLeastError: weights by the formula for errors without correlation, none for what only harms, equal
 // ones where nothing tells chains apart, and no other weights do better.
 func TestStack_HasTheLeastError(t *testing.T) {

@@ -131,6 +131,9 @@ func (c *Chain) allocate(longest int) {
 	c.homogeneous[d.D] = 1
 }
 
+// leastFloor is the least variance of the noise of a dimension that never varies.
+const leastFloor = 1e-300
+
 // setFloors sets the least variance of the noise of each observed dimension,
 //
 //	s_i = max(Resolution² · Var y_i, 1e-300)
@@ -153,7 +156,7 @@ func (c *Chain) setFloors() {
 			}
 		}
 		r := c.cfg.Prior.Resolution
-		c.floors[i] = max(float64(r*r*square), 1e-300)
+		c.floors[i] = max(float64(r*r*square), leastFloor)
 	}
 }
 
