@@ -15,9 +15,13 @@ var (
 	_ model.Systematic = (*forecaster)(nil)
 )
 
-// Segment returns the mixing weights of the filter, which draws nothing: one path has them all.
+// Segment returns the mixing weights of the filter, which draws nothing: one path has them all. The first step has
+// those of the second: its own, of a_0 alone, are the same in every sequence and mix no transition.
 func (f *forecaster) Segment(dst *model.Segmentation, b model.Batch, _ int, noise rng.Stream) {
 	model.SegmentByFilter(dst, f, b, 1, noise)
+	if row := b.B * dst.M; b.T > 1 {
+		copy(dst.Probability[:row], dst.Probability[row:])
+	}
 }
 
 // Sample draws z_1 from its prior, then noise of every transition and code. In order, for all sequences at a time:

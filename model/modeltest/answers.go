@@ -66,8 +66,9 @@ func (c Case) systems(t *testing.T, f model.Forecaster, y model.Systems) {
 	}
 }
 
-// segment: rows of probabilities sum to 1, for each body where there are several; equal questions have equal
-// answers; and a sequence of a single step is segmented, too.
+// segment: rows of probabilities sum to 1, for each body where there are several; the first step, which no transition
+// leads to, has the row of the second; equal questions have equal answers; and a sequence of a single step is
+// segmented, too.
 func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 	b := c.Batch(c.First+4, 2)
 	var got, again model.Segmentation
@@ -87,6 +88,9 @@ func (c Case) segment(t *testing.T, f model.Segmenter, d model.Dims) {
 		if math.Abs(float64(sum)-1) > 1e-5 {
 			t.Fatalf("row %d sums to %v", i/each, sum)
 		}
+	}
+	if row := b.B * d.M; !slices.Equal(got.Probability[:row], got.Probability[row:2*row]) {
+		t.Errorf("the first step has %v, the second %v", got.Probability[:row], got.Probability[row:2*row])
 	}
 	f.Segment(&got, c.Batch(1, 2), 2, Noise(1))
 	if got.T != 1 || len(got.Probability) != 2*d.M {
