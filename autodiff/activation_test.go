@@ -86,3 +86,41 @@ func TestUndefinedGradients_OfTheLoss(t *testing.T) {
 		t.Errorf("got %v, want 5 and 7", g)
 	}
 }
+
+// Results of the discrete switch may be activations, of which the loss needs some rows alone.
+func TestUndefinedGradients_OfASwitch(t *testing.T) {
+	const rows, systems, n = 4, 2, 1
+	p := NewParams()
+	logWeights, moves, head := p.Table("w", rows, systems), p.Table("moves", rows, systems*n), p.Matrix("head", 1, 1)
+	variance := p.Table("variance", systems, n)
+	for _, w := range p.weights {
+		w.Fill(0.5)
+	}
+	p.Pack()
+	tape := NewTape(p)
+	run := func(memory float32) []float32 {
+		tape.Reset()
+		for _, m := range tape.grads.blocks {
+			for i := range m {
+				m[i] = memory
+			}
+		}
+		w, m := tape.Param(logWeights), tape.Param(moves)
+		mean, density := tape.Activation(rows, n), tape.Activation(rows, 1)
+		tape.MixMoves(mean, w, Tensor{}, m)
+		tape.WeighSwitch(SwitchEvidence{
+			LogDensity: density, LogBelief: tape.New(rows, systems), LogWeights: w, Z: mean, Moves: m, Variance: tape.Param(variance),
+		})
+		loss := tape.Add(dot(tape, tape.Linear(mean.Slice(2, 4), head, nil, Identity)),
+			dot(tape, tape.Linear(density.Slice(2, 4), head, nil, Identity)))
+		tape.Backward(loss)
+		return append([]float32(nil), tape.Gradient...)
+	}
+	run(0) // so that the arena is as large as it gets
+	want, got := run(0), run(undefined)
+	for i, g := range got {
+		if math.Float32bits(g) != math.Float32bits(want[i]) {
+			t.Fatalf("parameter %d: gradient %v, on cleared memory %v", i, g, want[i])
+		}
+	}
+}

@@ -162,7 +162,7 @@ func (r *predictSwitchRecord) rowVJP(row, i int, v []float32) {
 func (t *Tape) MixMoves(y, w, x, moves Tensor) {
 	n := y.Cols
 	shapeCheck(w.Rows == y.Rows && moves.Rows == y.Rows && moves.Cols == w.Cols*n, "MixMoves", w, moves)
-	clearAll(w, x, moves)
+	clearAll(y, w, x, moves)
 	if x.Cols > 0 {
 		copy(y.Value, x.Value)
 	} else {
@@ -212,7 +212,7 @@ func (t *Tape) WeighSwitch(e SwitchEvidence) {
 	m, n := e.LogWeights.Cols, e.Z.Cols
 	sameShape("WeighSwitch", e.LogBelief, e.LogWeights)
 	shapeCheck(e.Moves.Cols == m*n && e.Variance.Rows == m && e.Variance.Cols == n, "WeighSwitch", e.Moves, e.Variance)
-	clearAll(e.Z, e.From, e.Moves, e.Variance)
+	clearAll(e.LogDensity, e.Z, e.From, e.Moves, e.Variance)
 	r := weighSwitchRecord{SwitchEvidence: e, precision: t.scratch(m, n), belief: t.scratch(e.Z.Rows, m)}
 	mark := t.values.mark()
 	constant, logs, largest := t.values.alloc(m), t.values.alloc(m*n), t.values.alloc(e.Z.Rows)
