@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +45,25 @@ func TestAbilities_AreThoseOfTheFamilies(t *testing.T) {
 		claims(t, family, variant, f, Steps)
 		claims(t, family, variant, f, Exports)
 		claims(t, family, variant, f, Decodes)
+	}
+}
+
+// TestAbilities_AreThoseOfTheDocumentation: the table of questions lists the families that can answer.
+func TestAbilities_AreThoseOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../docs/use.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{
+		"`filter NAME --in FILE`": strings.Join(Filters.Families, ", ") + "; step by step: " + strings.Join(Steps.Families, ", "),
+		"`smooth NAME`":           strings.Join(Smooths.Families, ", "),
+		"`segment NAME`":          strings.Join(Segments.Families, ", "),
+	} {
+		_, row, _ := strings.Cut(string(page), "| "+command)
+		row, _, _ = strings.Cut(row, "\n")
+		if !strings.HasSuffix(row, "| "+want+" |") {
+			t.Errorf("the row of %s ends %q, want %q", command, row, want)
+		}
 	}
 }
 
