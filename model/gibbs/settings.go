@@ -132,8 +132,8 @@ var (
 	_ model.Ignoring = (*Settings)(nil)
 )
 
-// Ignored returns the settings without effect: there is one tree of two leaves and none of one, and controls that do
-// not exist cannot be withheld.
+// Ignored returns the settings without effect: there is one tree of two leaves and none of one, which has all steps
+// from the start and no node above it, and controls that do not exist cannot be withheld.
 func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	var faults []model.Fault
 	ignored := func(key, by, format string, args ...any) {
@@ -144,6 +144,10 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	}
 	if s.Leaves == 1 {
 		ignored("prior.plane", "model.leaves", "a single leaf is divided by no hyperplane")
+		ignored("model.start", "model.leaves", "a single leaf has all steps, whatever a chain begins with")
+	}
+	if s.Leaves == 1 && s.hierarchical {
+		ignored("prior.shrink", "model.leaves", "a single leaf has no node above it")
 	}
 	if setup.Data.NX > 0 && setup.Data.NU == 0 {
 		ignored("model.controls", "env.kind", "env.kind=%s has no controls", setup.Env)

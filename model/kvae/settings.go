@@ -113,9 +113,16 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	return faults
 }
 
-// Ignored returns the settings without effect: the codec is either convolutional or residual.
+// Ignored returns the settings without effect: the codec is either convolutional or residual, and a single system has
+// the weight 1.
 func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	var faults []model.Fault
+	if s.Switches == 1 {
+		for _, key := range []string{"model.units", "anneal.mixing_from"} {
+			faults = append(faults, model.Faultf([]string{key, "model.switches"}, "leave it out, or use more systems",
+				"a single system is mixed with no other"))
+		}
+	}
 	ignored := func(hint, reason string, keys ...string) {
 		for _, key := range keys {
 			faults = append(faults, model.Faultf([]string{key, "model.convolutions", "env.kind"}, hint, "%s", reason))
