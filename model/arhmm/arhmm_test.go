@@ -274,3 +274,33 @@ func TestWindows_OfShortRecordings(t *testing.T) {
 		t.Errorf("both regimes have the first lag with about %.2f: %.2f", a, b)
 	}
 }
+
+// TestSolve_DependentLags: lags that depend on each other are factored, whatever the unit of the data, as those of a
+// channel that never varies or of two that are equal.
+func TestSolve_DependentLags(t *testing.T) {
+	for _, equal := range []bool{false, true} {
+		var b model.Batch
+		b.Resize(300, 1, 2, 0)
+		draws := rng.New(6, rng.Noise).At(0, 0, 0)
+		x := 0.0
+		for t := range b.T {
+			x = 0.9*x + 0.4*draws.Normal()
+			b.Observations[2*t], b.Observations[2*t+1] = float32(1e5+x), 1e5
+			if equal {
+				b.Observations[2*t+1] = b.Observations[2*t]
+			}
+		}
+		s := DefaultSettings()
+		s.Switches, s.Order = 2, 2
+		f, err := Best(s, model.Data{NX: 2}, rng.New(1, rng.Init), []model.Batch{b}, func() bool { return true })
+		if err != nil {
+			t.Errorf("equal channels %v: %v", equal, err)
+			continue
+		}
+		var answer model.Forecast
+		f.Forecast(&answer, model.Query{Prefix: b, Horizon: 1, Samples: 100, Noise: rng.New(8, rng.Noise).At(0, 0, 0)})
+		if last := b.Observations[2*b.T-2]; math.Abs(float64(answer.Mean[0]-last)) > 2 {
+			t.Errorf("equal channels %v: %v follows %v", equal, answer.Mean[0], last)
+		}
+	}
+}

@@ -236,8 +236,9 @@ func sum(v []float64) float64 {
 // together if they have a common noise. Where Q_k does not exceed the floors they are added to it. A regime
 // without weight stays as it is.
 //
-// The ridge of 1e-9 lets lags that never vary be factored. Squares that are left are Σ x xᵀ − W̃ W̃ᵀ with W̃ = Σ x
-// fᵀ L⁻ᵀ, so that no second pass over the data is needed. It returns ErrNumeric where Σ f fᵀ is not finite.
+// The ridge lets lags be factored that never vary or depend on each other (see factored). Squares that are left are
+// Σ x xᵀ − W̃ W̃ᵀ with W̃ = Σ x fᵀ L⁻ᵀ, so that no second pass over the data is needed. It returns ErrNumeric where
+// Σ f fᵀ is not finite.
 func (m *moments) solve(d dims, w, q, floors []float64, common bool) error {
 	all, weight := make([]float64, d.D*d.D), 0.0
 	l := make([]float64, d.P*d.P)
@@ -245,11 +246,7 @@ func (m *moments) solve(d dims, w, q, floors []float64, common bool) error {
 		if m.n[k] < 1e-6 {
 			continue
 		}
-		copy(l, m.ff[k*d.P*d.P:])
-		for i := range d.P {
-			l[i*d.P+i] += 1e-9
-		}
-		if !matrix.Cholesky(l, d.P) {
+		if !factored(l, m.ff[k*d.P*d.P:(k+1)*d.P*d.P], d.P) {
 			return fmt.Errorf("%w: the lags of regime %d have no finite covariance", ErrNumeric, k)
 		}
 		wk, left := w[k*d.D*d.P:(k+1)*d.D*d.P], q[k*d.D*d.D:(k+1)*d.D*d.D]
@@ -277,6 +274,23 @@ func (m *moments) solve(d dims, w, q, floors []float64, common bool) error {
 		}
 	}
 	return nil
+}
+
+// factored writes the Cholesky factor of ff + 1e-9 I [n,n] to l. In large units rounding may leave nothing of the
+// ridge: then it is larger by a share of the diagonal, the least of some that are tried. It reports false where no
+// factor is found, as where ff is not finite.
+func factored(l, ff []float64, n int) bool {
+	const ridge, least, most = 1e-9, 1e-15, 1e-8
+	for share := 0.0; share < most; share = max(10*share, least) {
+		copy(l, ff)
+		for i := range n {
+			l[i*n+i] += ridge + float64(share*ff[i*n+i])
+		}
+		if matrix.Cholesky(l, n) {
+			return true
+		}
+	}
+	return false
 }
 
 // finish makes a covariance of a sum of squares [d,d], of which it reads the lower triangle, over a weight n. It
