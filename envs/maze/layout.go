@@ -16,7 +16,7 @@ func horizontal(y, low, high float64) planar.Box {
 }
 
 // A returns layout A with its constants: per step of 0.05 s, a control changes the velocity by up to
-// 1.04 per second, which moves an agent by 0.052; 15 % of a velocity are lost.
+// 1.04 per second, which moves an agent by 0.052; 14 % of a velocity are lost.
 func A() Config {
 	return Config{
 		Balls: 3, DT: 0.05, Radius: 0.06,

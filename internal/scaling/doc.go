@@ -28,5 +28,5 @@
 // remaining shards, and when all have one, the rest is divided in the same way. So more workers help up to W = S.
 //
 // Stragglers multiply the time of each lease by an independent factor, lognormal or Pareto. For them there is a seeded
-// simulation of the leases, blocks and speculation; for one wave without speculation, E[max] in closed form.
+// simulation of the leases, blocks and speculation.
 package scaling
