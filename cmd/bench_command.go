@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -219,10 +220,12 @@ and clients share the cores. Other work on the machine shows in the tail of the 
 		Example: "  " + a.invoked + " bench serve maze-1 --clients 1 --duration 1m --cores 1\n" +
 			"  " + a.invoked + " bench serve maze-1 --clients 16 --forecasts 1 --duration 20s --cores 2",
 		Args: exactly("NAME"), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if load.Clients < 1 || load.Duration <= 0 || load.Cores < 1 || load.Forecasts < 0 {
-				return config.Usagef("--clients %d --duration %v --cores %d --forecasts %d: they are positive, the last may be 0",
-					load.Clients, load.Duration, load.Cores, load.Forecasts)
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmp.Or(atLeast(c, 1, "clients", "cores"), atLeast(c, 0, "forecasts")); err != nil {
+				return err
+			}
+			if load.Duration <= 0 {
+				return config.Usagef("--duration %v: must be positive", load.Duration)
 			}
 			r, err := bench.MeasureServing(func() (*trained.Run, error) {
 				return a.open(args[0], trained.Best)

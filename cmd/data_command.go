@@ -88,8 +88,11 @@ func (f *readFlags) options() (files.Options, error) {
 	if f.cut < 0 || f.cut == 1 {
 		return files.Options{}, config.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
 	}
-	if !(f.dt >= 0) || f.limit < 1 {
-		return files.Options{}, config.Usagef("--dt %v --limit %d: they are positive", f.dt, f.limit)
+	if !(f.dt >= 0) {
+		return files.Options{}, config.Usagef("--dt %v: must be positive", f.dt)
+	}
+	if f.limit < 1 {
+		return files.Options{}, config.Usagef("--limit %d: must be at least 1", f.limit)
 	}
 	if f.dates != "" && f.dates != files.DayFirst && f.dates != files.MonthFirst {
 		return files.Options{}, config.Usagef("--dates %s: write %s or %s", f.dates, files.DayFirst, files.MonthFirst)

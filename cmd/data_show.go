@@ -252,8 +252,11 @@ func (a *app) simulate(args []string, f simulateFlags) (*simulation, error) {
 	if f.length == 0 {
 		f.length = c.Env.Length
 	}
-	if f.episodes < 1 || f.length < 2 {
-		return nil, config.Usagef("--episodes %d --length %d: at least 1 episode of 2 steps", f.episodes, f.length)
+	if f.episodes < 1 {
+		return nil, config.Usagef("--episodes %d: must be at least 1", f.episodes)
+	}
+	if f.length < 2 {
+		return nil, config.Usagef("--length %d: must be at least 2", f.length)
 	}
 	spec := env.Spec()
 	width := spec.Observation + spec.Control + spec.State + len(spec.Labels)

@@ -180,7 +180,7 @@ func TestData_Errors(t *testing.T) {
 		{"data generate files --out " + out, exitUsage, []string{"files has nothing to simulate"}},
 		{"data show files", exitUsage, []string{"files has nothing to simulate"}},
 		{"data generate fnh --out " + out, exitUsage, []string{"did you mean fhn?"}},
-		{"data generate fhn --length 1 --out " + out, exitUsage, []string{"2 steps"}},
+		{"data generate fhn --length 1 --out " + out, exitUsage, []string{"at least 2"}},
 		{"data generate fhn --episodes 1000000000 --out " + out, exitUsage, []string{"too many"}},
 		{"data show fhn --episodes 9", exitUsage, []string{"fit on a page"}},
 		{"data show fhn --observe x", exitUsage, []string{"--observe says how files are read, and a preset is simulated"}},

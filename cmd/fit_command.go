@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,7 +59,12 @@ continues it, with the same result on any number of workers.`,
 			" fit 'runs/*.csv' --observe speed,torque --control volt --budget 20m --name motor",
 		Args:              atLeastOne("FILE"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
-		RunE:              func(_ *cobra.Command, args []string) error { return a.fit(args, flags) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmp.Or(atLeast(c, 1, "workers"), atLeast(c, 0, "horizon")); err != nil {
+				return err
+			}
+			return a.fit(args, flags)
+		},
 	}
 	flags.read.add(c)
 	c.Flags().StringVar(&flags.read.transform, "transform", "", "transform of the observations before scaling: log, "+
@@ -81,11 +87,11 @@ continues it, with the same result on any number of workers.`,
 }
 
 // request sets f.asked and f.folder to what the arguments ask for: those with = are settings, the others paths.
-// Numbers that are not positive, unknown families, no file, and the standard input, which can be read once, are
-// usage errors.
+// A budget that is not positive, unknown families, no file, and the standard input, which can be read once, are usage
+// errors.
 func (f *fitFlags) request(a *app, args []string) error {
-	if f.budget <= 0 || f.workers < 1 || f.horizon < 0 {
-		return config.Usagef("--budget %v --workers %d --horizon %d: they are positive", f.budget, f.workers, f.horizon)
+	if f.budget <= 0 {
+		return config.Usagef("--budget %v: must be positive", f.budget)
 	}
 	for _, family := range f.families {
 		if _, err := a.family(family); err != nil {

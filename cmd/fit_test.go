@@ -170,7 +170,7 @@ func TestFit_RefusesWhatItCannot(t *testing.T) {
 		{"fit " + data + " --name taken", exitUsage, "is a separate run"},
 		{"fit " + data + " model.kind=lstm", exitUsage, "fit takes settings of the sections env and eval alone"},
 		{"fit " + data + " --families slsd", exitUsage, "did you mean slds?"},
-		{"fit " + data + " --budget -1s", exitUsage, "they are positive"},
+		{"fit " + data + " --budget -1s", exitUsage, "must be positive"},
 		{"fit " + few, exitData, "20 steps are too few"},
 		{"fit " + data + " --observe price", exitData, "no column is an observation"},
 		{"fit env.split=time", exitUsage, "needs a FILE"},

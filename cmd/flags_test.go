@@ -257,3 +257,28 @@ func mentioned(texts []string, command, name string) bool {
 		return flag.MatchString(text) && (word == "switchyard" || strings.Contains(text, word))
 	})
 }
+
+// TestFlags_NameWhatIsWrong: a number out of range is named alone, without the flags beside it that are right.
+func TestFlags_NameWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	for line, want := range map[string]string{
+		"fit x.csv --horizon -3":                        "--horizon -3: must be at least 0",
+		"fit x.csv --workers 0":                         "--workers 0: must be at least 1",
+		"fit x.csv --budget 0s":                         "--budget 0s: must be positive",
+		"data info x.csv --dt -1":                       "--dt -1: must be positive",
+		"data info x.csv --limit 0":                     "--limit 0: must be at least 1",
+		"data generate fhn --length 1 --out x.csv":      "--length 1: must be at least 2",
+		"data generate fhn --episodes -2 --out x.csv":   "--episodes -2: must be at least 1",
+		"bench serve own --clients 0":                   "--clients 0: must be at least 1",
+		"bench serve own --forecasts -1":                "--forecasts -1: must be at least 0",
+		"bench serve own --duration 0s":                 "--duration 0s: must be positive",
+		"serve --model own --max-clients 0":             "--max-clients 0: must be at least 1",
+		"serve --model own --max-clients 1 --history 0": "--history 0: must be at least 1",
+	} {
+		if r := c.run(strings.Fields(line)...); r.code != exitUsage || !strings.Contains(r.err, want) ||
+			strings.Count(r.err, "--") > 1 {
+			t.Errorf("%s: code %d\n%s\nwant %s", line, r.code, r.err, want)
+		}
+	}
+}

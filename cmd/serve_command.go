@@ -92,8 +92,11 @@ func (a *app) serveModel(page webFlags, f modelFlags) error {
 	if page.listen == "none" && f.connection.url == "" {
 		return config.Usagef("--web none without --nats serves nothing")
 	}
-	if l := f.limits; l.Clients < 1 || l.History < 1 {
-		return config.Usagef("--max-clients %d --history %d: they are at least 1", l.Clients, l.History)
+	if n := f.limits.Clients; n < 1 {
+		return config.Usagef("--max-clients %d: must be at least 1", n)
+	}
+	if n := f.limits.History; n < 1 {
+		return config.Usagef("--history %d: must be at least 1", n)
 	}
 	run, err := a.open(f.run, f.checkpoint)
 	if err != nil {
