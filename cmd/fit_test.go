@@ -172,7 +172,7 @@ func TestFit_RefusesWhatItCannot(t *testing.T) {
 		{"fit " + data + " --families slsd", exitUsage, "did you mean slds?"},
 		{"fit " + data + " --budget -1s", exitUsage, "must be positive"},
 		{"fit " + few, exitData, "20 steps are too few"},
-		{"fit " + data + " --observe price", exitData, "no column is an observation"},
+		{"fit " + data + " --observe price", exitData, "--observe price: there is no such column"},
 		{"fit env.split=time", exitUsage, "needs a FILE"},
 		{"fit -", exitUsage, "data convert - own.npz"},
 	} {

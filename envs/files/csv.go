@@ -249,6 +249,6 @@ func headerRemedy(header []string) string {
 			return "begin with a line of column names, e.g. t,y1,y2,u1"
 		}
 	}
-	return "say which are, e.g. --observe " + strings.Join(header[:min(1, len(header))], "") +
-		" (env.observe), and see switchyard data info"
+	at := slices.IndexFunc(header, func(name string) bool { return !slices.Contains(timeNames, strings.ToLower(name)) })
+	return "say which are, e.g. --observe " + header[max(0, at)] + " (env.observe), and see switchyard data info"
 }

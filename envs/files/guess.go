@@ -265,7 +265,7 @@ func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sa
 	if time != nil && id == nil && !time.grows(nil) {
 		id = guessID(columns, apart, time)
 	}
-	if id != nil && id != given {
+	if id != nil && id != given && o.ID == "" {
 		o.ID = id.name
 	}
 	for _, name := range append(words(o.Time), o.Time, o.ID) {

@@ -207,3 +207,21 @@ func TestRead_ParquetNamesLZ4(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A name that is asked for stands: no guess takes its place, and one that is nowhere is what is wrong.
+func TestReadGuessed_AskedNames(t *testing.T) {
+	path := filepath.Join(write(t, map[string]string{"a.csv": "shop,month,amount\n" +
+		"A,2020-01,1.5\nA,2020-02,2.5\nA,2020-03,3.5\nB,2020-01,4.5\nB,2020-02,5.5\nB,2020-03,6.5\n"}), "a.csv")
+	for _, c := range []struct {
+		asked Options
+		want  string
+	}{
+		{Options{ID: "shops"}, "--id shops: there is no such column; there are shop, month, amount"},
+		{Options{ID: "month", Time: "month"}, "--id month: it is given as --time too"},
+		{Options{Observe: []string{"amounts"}}, "--observe amounts: there is no such column; there are shop, month, amount"},
+	} {
+		if _, _, err := ReadGuessed([]string{path}, c.asked); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %s", c.asked, err, c.want)
+		}
+	}
+}

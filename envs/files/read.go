@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -44,6 +45,10 @@ func Read(paths []string, o Options) (*Dataset, error) {
 	for i, in := range inputs {
 		d, err := readFile(in.path, o, &left)
 		if err != nil {
+			// A wrong name may be why: it is in none of the files once the last one, a table, has shown its header.
+			if kind := nameKind(in.path); i == len(inputs)-1 && kind == "column" && o.seen != nil && len(o.seen.order) > 0 {
+				return nil, cmp.Or(o.checkNames(kind), err)
+			}
 			return nil, err
 		}
 		for j := range d.Episodes {
