@@ -59,11 +59,15 @@ func channelName(column string) (name string, plain bool) {
 		if !ok {
 			continue
 		}
-		rest = strings.Trim(rest, "_.[]-")
-		if strings.Trim(rest, "0123456789") == "" {
+		bare := strings.Trim(rest, "_.[]-")
+		if strings.Trim(bare, "0123456789") == "" {
 			return column, true
 		}
-		return rest, false
+		// Behind y_ the name stands as it is: y_speed [m/s] is speed [m/s].
+		if exact, ok := strings.CutPrefix(rest, "_"); ok {
+			return exact, false
+		}
+		return bare, false
 	}
 	return column, false
 }

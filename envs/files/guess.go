@@ -201,9 +201,14 @@ func plainTarget(name string, header []string) bool {
 	})
 }
 
-// columnName is the heading of column i, counted from 0; column1, column2, … where it is empty.
+// columnName is the heading of column i, counted from 0; column1, column2, … where it is empty. Commas and ends of
+// lines become spaces: names are listed with commas, on one line.
 func columnName(cell string, i int) string {
-	name := terminal.Plain(strings.TrimSpace(cell))
+	name := strings.TrimSpace(cell)
+	if strings.ContainsAny(name, ",\t\r\n") {
+		name = strings.Join(strings.Fields(strings.ReplaceAll(name, ",", " ")), " ")
+	}
+	name = terminal.Plain(name)
 	if name == "" {
 		return "column" + itoa(i+1)
 	}

@@ -225,3 +225,25 @@ func TestReadGuessed_AskedNames(t *testing.T) {
 		}
 	}
 }
+
+// Headings of any program are names that can be listed with commas on one line, and stay whole.
+func TestReadGuessed_Headings(t *testing.T) {
+	path := filepath.Join(write(t, map[string]string{"a.csv": "time (s), speed [m/s] ,\"torque, Nm\",\"power\n(W)\"\n" +
+		"0,1.5,2.5,3.5\n1,2.5,1.5,4\n2,2,1,0.5\n"}), "a.csv")
+	d, how, err := ReadGuessed([]string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "channels", d.Channels(), []string{"speed [m/s]", "torque Nm", "power (W)"})
+	// A run keeps the columns in its settings.
+	s := Settings{}
+	s.Complete(how)
+	if how, err = s.Options(); err != nil {
+		t.Fatal(err)
+	}
+	if again := mustRead(t, how, path); again.Spec.DT != 1 {
+		t.Errorf("dt %v", again.Spec.DT)
+	} else {
+		equal(t, "channels of the settings", again.Channels(), d.Channels())
+	}
+}
