@@ -306,6 +306,7 @@ func (o Options) guessedSignals(columns []*sampled, taken map[string]bool, id *s
 		lower := strings.ToLower(c.name)
 		r, _ := o.column(c.name)
 		switch {
+		case slices.Contains(o.Observe, c.name): // twice in the header, which reading refuses
 		case r == modeOf && (space || c.measured()) && !taken[c.name] && c.numeric:
 			o.Observe = append(o.Observe, c.name) // z of x, y, z, or of y and z
 		case taken[c.name] || r != unused && r != observation || !c.numeric || c.constantWithin(id):

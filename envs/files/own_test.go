@@ -247,3 +247,12 @@ func TestReadGuessed_Headings(t *testing.T) {
 		equal(t, "channels of the settings", again.Channels(), d.Channels())
 	}
 }
+
+// A heading twice is a fault of the file, also where all columns are observed by a guess.
+func TestReadGuessed_HeadingTwice(t *testing.T) {
+	path := filepath.Join(write(t, map[string]string{"a.csv": "t,speed,speed,x,y\n0,1.5,2.5,3.5,1\n1,2.5,1.5,4,1.5\n"}), "a.csv")
+	_, _, err := ReadGuessed([]string{path}, Options{})
+	if want := "line 1: column speed is there twice; give every column its own name"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

@@ -137,11 +137,14 @@ func (t *table) readHeader() error {
 	}
 	columns := map[role][]string{}
 	seen := map[string]bool{}
+	twice := ""
 	for i, cell := range header {
 		name := columnName(cell, i)
 		r, column := t.options.column(name)
-		if r != unused && seen[column] {
-			return faultf("line 1", "give every column its own name", "column %s is there twice", column)
+		if r != unused && seen[column] && twice == "" {
+			if twice = column; slices.Contains(t.header, name) {
+				twice = name
+			}
 		}
 		seen[column] = true
 		if r == unused {
@@ -149,6 +152,9 @@ func (t *table) readHeader() error {
 		}
 		t.header, t.roles = append(t.header, name), append(t.roles, r)
 		columns[r] = append(columns[r], column)
+	}
+	if twice != "" {
+		return faultf("line 1", "give every column its own name", "column %s is there twice", twice)
 	}
 	if len(columns[observation]) == 0 {
 		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s",
