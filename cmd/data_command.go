@@ -206,6 +206,7 @@ folder.`,
 				for _, note := range d.Notes {
 					fmt.Fprintln(a.err, "note:", note)
 				}
+				d.TimeUnit = "" // no format that is written has dates, so the hash is that of data without them
 				if err := a.writeData(d, out.path); err != nil {
 					return err
 				}

@@ -64,6 +64,28 @@ func TestData_ConvertReadsAsInfo(t *testing.T) {
 	}
 }
 
+// TestData_ConvertSaysTheHashOfTheFile: dates are not written, and not part of the hash.
+func TestData_ConvertSaysTheHashOfTheFile(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	table := "date,y\n"
+	for i := range 28 {
+		table += fmt.Sprintf("2024-02-%02d,%d.25\n", i+1, 100000000+i*i%7)
+	}
+	path := c.write("days.csv", table)
+	for _, ending := range []string{".npz", ".csv"} {
+		out := filepath.Join(c.folder(), "own"+ending)
+		said := c.must("data", "convert", path, out).out
+		var info dataInfo
+		if err := json.Unmarshal([]byte(c.must("data", "info", out, "--json").out), &info); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(said, "sha256 "+info.Hash) {
+			t.Errorf("%s, which has the hash %s", said, info.Hash)
+		}
+	}
+}
+
 // Every preset with an environment can be simulated into a file that is read again.
 func TestData_GenerateEveryEnvironment(t *testing.T) {
 	t.Parallel()
