@@ -199,3 +199,52 @@ func TestPlan_TakesTheRegimesThatThereAre(t *testing.T) {
 		t.Errorf("it says %+v", last)
 	}
 }
+
+// TestPlan_SettingsSayHowFilesAreRead: settings of the section env count for the reading of the plan as for that of the
+// candidates, and a window that is asked for is that of the networks.
+func TestPlan_SettingsSayHowFilesAreRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shops.csv")
+	text := "day,shop,sales,guests\n"
+	for _, shop := range []string{"A", "B"} {
+		for i := range 80 {
+			text += fmt.Sprintf("%d,%s,%.4f,%.4f\n", i%40, shop, wave(i), wave(i+3)) // each day is there twice
+		}
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := func(settings ...string) (*Plan, error) {
+		r := &Request{
+			Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: time.Minute, Workers: 1, Seed: 1,
+			Settings: settings, Families: []string{"lstm"},
+		}
+		return r.Plan()
+	}
+	p, err := plan("env.time=none", "env.id=shop", "env.observe=sales", "env.window=7", "env.transform=diff", "eval.horizon=99")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, d := range p.Decisions {
+		got[d.Name] = d.Value
+	}
+	for name, want := range map[string]string{
+		"observed": "sales", "time": "rows are even steps", "recordings": "column shop: 2 recordings", "transform": "diff",
+		"horizon": "99 steps; no more than 16 are scored, as no held-out recording is longer",
+	} {
+		if got[name] != want {
+			t.Errorf("%s: %s, want %s", name, got[name], want)
+		}
+	}
+	if spec := string(p.spec()); !strings.Contains(spec, `model.kind: "lstm", env.window: "7"`) {
+		t.Errorf("no window of 7 steps:\n%s", spec)
+	}
+	if of, said := valueOf(p.common, "env.transform"); said {
+		t.Errorf("the simple rules see %s", of)
+	}
+	for _, wrong := range []string{"env.files=other.csv", "env.kind=fhn"} {
+		if _, err := plan(wrong); err == nil || !strings.Contains(err.Error(), wrong+": fit takes its files as arguments") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}

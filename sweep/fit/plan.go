@@ -96,7 +96,10 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.pay(all)
+	if p.pay(all); len(p.Candidates) == 0 { // of images, which no rule predicts
+		return nil, config.Hint(config.Usagef("the budget pays for no candidate: of images only networks are tried"),
+			"--budget %v pays for one", p.least())
+	}
 	return p, nil
 }
 
@@ -160,7 +163,7 @@ func factsOf(c config.Config, r *eval.Recordings) facts {
 		}
 	}
 	// Missing values are counted over all parts: they decide how many sweeps an EM takes.
-	values, test := 0, 0
+	values := 0
 	for i := range r.Set.Episodes {
 		values += r.Set.Episodes[i].T * f.d
 	}
@@ -169,11 +172,11 @@ func factsOf(c config.Config, r *eval.Recordings) facts {
 		f.held = max(f.held, r.Set.Episodes[i].T)
 	}
 	for _, i := range r.Split.Test {
-		test = max(test, r.Set.Episodes[i].T)
+		f.test = max(f.test, r.Set.Episodes[i].T)
 	}
 	// A season where the calendar has a long one; else ten steps, and at least two starts in what is held out.
-	f.horizon = max(1, min(10, min(test, f.held)/2))
-	if s := r.Set.Season(); s > 10 && s+2 <= min(test, f.held) {
+	f.horizon = max(1, min(10, min(f.test, f.held)/2))
+	if s := r.Set.Season(); s > 10 && s+2 <= min(f.test, f.held) {
 		f.horizon = s
 	}
 	return f
@@ -274,12 +277,16 @@ func (p *Plan) decide(d *data, r *eval.Recordings) {
 		add("regimes", "", "%s", p.evidence.Text())
 	}
 	add("split", "env.split, env.validation, env.test", "%s", splitText(r))
-	add("horizon", "--horizon", "%s", terminal.Count(f.horizon, "step"))
+	horizon := terminal.Count(f.horizon, "step")
+	if most := min(f.held, f.test); f.horizon > most {
+		horizon += fmt.Sprintf("; no more than %d are scored, as no held-out recording is longer", most)
+	}
+	add("horizon", "--horizon", "%s", horizon)
 }
 
 // orColumn names the column that a decision was taken from, if there is one.
 func orColumn(name string) string {
-	if name == "" {
+	if name == "" || name == files.NoTime {
 		return ""
 	}
 	return "column " + name + ": "

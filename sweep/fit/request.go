@@ -41,6 +41,9 @@ type data struct {
 // config.ErrUsage for a setting that the candidates decide. Paths in settings are absolute. Settings of the
 // request take the place of those that were found.
 func (r *Request) read() (*data, error) {
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
 	set, how, err := files.ReadGuessed(r.Paths, r.Read)
 	if err != nil {
 		return nil, err
@@ -77,12 +80,40 @@ func (r *Request) read() (*data, error) {
 		}
 	}
 	for _, s := range r.Settings {
-		if err := r.check(s); err != nil {
-			return nil, err
+		switch key, _, _ := strings.Cut(s, "="); key {
+		case "env.window": // simple candidates have none
+			d.window = s
+		case "env.transform": // it is read with the files; simple rules see what was observed
+		default:
+			d.common = override(d.common, []string{s})
 		}
 	}
-	d.common = override(d.common, r.Settings)
 	return d, nil
+}
+
+// settle checks the settings, and completes r.Read by those that say how files are read. Where both say it, the
+// settings count, as they do for the candidates.
+func (r *Request) settle() error {
+	for _, s := range r.Settings {
+		if err := r.check(s); err != nil {
+			return err
+		}
+	}
+	resolved, err := r.Kinds.Resolve(config.Sources{Preset: "files", Arguments: r.Settings})
+	if err != nil {
+		return err
+	}
+	own, ok := resolved.Config.Env.Settings.(*files.Settings)
+	if !ok {
+		return nil
+	}
+	how, err := own.Options()
+	if err != nil {
+		return err
+	}
+	how.Limit = r.Read.Limit
+	r.Read = how.Or(r.Read)
+	return nil
 }
 
 // suggested are settings for a family, and of these the ones that are its own.
@@ -103,10 +134,14 @@ func (r *Request) family(name string) Family {
 	return Family{Name: name, Has: func(key string) bool { return r.Kinds.Has(key, "model.kind="+name) }}
 }
 
-// check refuses settings that the candidates decide. The error is a config.ErrUsage with a hint.
+// check refuses settings that the candidates decide, and those in whose place the paths are. The error is a
+// config.ErrUsage.
 func (r *Request) check(setting string) error {
 	key, _, ok := strings.Cut(setting, "=")
 	section, _, _ := strings.Cut(key, ".")
+	if key == "env.files" || key == "env.kind" {
+		return config.Usagef("%s: fit takes its files as arguments", setting)
+	}
 	if !ok || section != "env" && section != "eval" {
 		return config.Hint(config.Usagef("%s: fit takes settings of the sections env and eval alone", setting),
 			"the candidates decide the others; train files takes all keys")
