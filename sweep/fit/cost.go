@@ -3,6 +3,7 @@ package fit
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/model/arhmm"
 )
@@ -83,6 +84,18 @@ func (p *Plan) pay(all []Candidate) {
 		break
 	}
 	p.Seconds += last
+}
+
+// least is a budget that pays for one of the networks that were left out, where nothing else is tried: for the fewest
+// updates of it, as many for each of those before it, and the further seeds.
+func (p *Plan) least() time.Duration {
+	seconds := math.Inf(1)
+	for i, c := range p.Left { // the last one first
+		shares := float64(len(p.Left) - i + further)
+		seconds = min(seconds, (trialSeconds+fewestUpdates*c.update)*shares)
+	}
+	minutes := math.Ceil(seconds / float64(max(p.Request.Workers, 1)) / 60)
+	return time.Duration(minutes) * time.Minute
 }
 
 // updates are how many a share of the budget [s] pays for at so many seconds each, in hundreds and at most

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -246,5 +247,33 @@ func TestPlan_SettingsSayHowFilesAreRead(t *testing.T) {
 		if _, err := plan(wrong); err == nil || !strings.Contains(err.Error(), wrong+": fit takes its files as arguments") {
 			t.Errorf("%s: %v", wrong, err)
 		}
+	}
+}
+
+// TestPlan_OfImages: networks alone are tried; a budget that pays for none of them is refused with one that does.
+func TestPlan_OfImages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "film.npz")
+	film := recordings(64, func(t, channel int) float64 { return float64((t + channel) % 2) }, 20, 20, 20, 20)
+	film.Image = [3]int{8, 8, 1}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(film.WriteNPZ(f), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r := &Request{
+		Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: time.Second, Workers: 2, Seed: 1,
+	}
+	_, err = r.Plan()
+	if err == nil || !strings.Contains(err.Error(), "the budget pays for no candidate") {
+		t.Fatal(err)
+	}
+	word, _, _ := strings.Cut(strings.TrimPrefix(config.HintOf(err), "--budget "), " ")
+	if r.Budget, err = time.ParseDuration(word); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := r.Plan(); err != nil || len(p.Candidates) == 0 {
+		t.Errorf("--budget %v: %v", r.Budget, err)
 	}
 }

@@ -41,7 +41,7 @@ type facts struct {
 	d, du      int   // channels and controls
 	steps      int   // of the training part
 	longest    int   // of its recordings
-	held       int   // of the recordings of the validation part, the longest
+	held, test int   // of the recordings of the validation and of the test part, the longest
 	season     int   // 0: none
 	orders     []int // of the autoregressions of least AIC: of all orders, and of those that a test compares with
 	horizon    int
