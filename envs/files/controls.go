@@ -110,9 +110,11 @@ func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
 	}
 	// The cells of a row are valid until the next one is read.
 	header = slices.Clone(header)
+	for i, cell := range header {
+		header[i] = columnName(cell, i)
+	}
 	find := func(name string) int {
 		return slices.IndexFunc(header, func(h string) bool {
-			h = strings.TrimSpace(h)
 			return h == name || "u_"+h == name || h == "u_"+name
 		})
 	}
