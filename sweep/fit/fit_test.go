@@ -243,6 +243,12 @@ func TestPlan_SettingsSayHowFilesAreRead(t *testing.T) {
 	if of, said := valueOf(p.common, "env.transform"); said {
 		t.Errorf("the simple rules see %s", of)
 	}
+	// Other parts than those suggested may be shorter than the window that was suggested.
+	if p, err = plan("env.time=none", "env.id=shop", "env.validation=0.1"); err != nil {
+		t.Errorf("shorter parts: %v", err)
+	} else if spec := string(p.spec()); !strings.Contains(spec, `model.kind: "lstm", env.window: "8"`) {
+		t.Errorf("the window is not that of the parts:\n%s", spec)
+	}
 	for _, wrong := range []string{"env.files=other.csv", "env.kind=fhn"} {
 		if _, err := plan(wrong); err == nil || !strings.Contains(err.Error(), wrong+": fit takes its files as arguments") {
 			t.Errorf("%s: %v", wrong, err)

@@ -77,6 +77,11 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	}
 	p := &Plan{Request: *r}
 	p.facts = factsOf(c, recordings)
+	// The window was found for the parts that were suggested; settings may have made others.
+	if _, said := valueOf(r.Settings, "env.window"); !said && d.window != "" {
+		fits := min(int(numberOf([]string{d.window}, "env.window")), p.facts.held, p.facts.longest)
+		d.window = fmt.Sprintf("env.window=%d", fits)
+	}
 	p.facts.transforms = transforms(r.Read.Transform, d.how.Transform, p.facts)
 	// Horizon and samples are decided here, unless the request says them.
 	p.common = d.common
