@@ -234,6 +234,22 @@ func TestClients_AreSavedAndRestored(t *testing.T) {
 	}
 }
 
+// TestRestore_ControlsOfFewerObservations: a state whose lists differ in length is refused, also if the model has no
+// controls: a forecast from it would fail while it holds the lock.
+func TestRestore_ControlsOfFewerObservations(t *testing.T) {
+	s := serveFragile(t, Limits{History: 2})
+	saved := ClientState{
+		SHA256: "abc", Steps: 4, State: &trained.State{}, Observations: values(1, 2, 3, 4), Controls: [][]float64{{}},
+	}
+	if err := s.Restore(t.Context(), "a", saved); !errors.Is(err, ErrState) {
+		t.Errorf("got %v, want ErrState", err)
+	}
+	saved.Controls = nil
+	if err := s.Restore(t.Context(), "a", saved); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGuard_RefusesOtherSites: hosts of other names, pages of other origins, and bodies that such pages can send without
 // asking.
 func TestGuard_RefusesOtherSites(t *testing.T) {
