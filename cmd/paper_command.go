@@ -306,11 +306,11 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 		if err := a.spare(name, []string{filepath.Join(out, "numbers.csv")}, nil); err != nil {
 			return err
 		}
-		overrides, err := store.ReadFile(filepath.Join(a.runsDir, name, "overrides.txt"))
+		overrides, err := store.Overrides(a.runsDir, name)
 		if err != nil {
 			return fmt.Errorf("read the settings of run %s: %w", name, err)
 		}
-		list = append(list, paper.Run{Info: info, Overrides: strings.Fields(string(overrides))})
+		list = append(list, paper.Run{Info: info, Overrides: overrides})
 	}
 	err := a.untilSignal(a.err, "ending the measurement", func(ctx context.Context) error {
 		for _, name := range names {

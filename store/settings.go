@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -19,6 +20,16 @@ func Settings(dir, name string) ([]config.Value, error) {
 		return nil, fmt.Errorf("%w: read the configuration: %w", ErrDamaged, err)
 	}
 	return settings(nil, "", root), nil
+}
+
+// Overrides reads the settings of the named run on top of its preset, as key=value. A value may have spaces.
+func Overrides(dir, name string) ([]string, error) {
+	folder, err := find(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := ReadFile(filepath.Join(folder, overridesFile))
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), err
 }
 
 // settings appends what stands below a key. A key is the path to a value, its names joined by dots.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -63,9 +61,8 @@ func (s *Server) follow(run Run) (*follower, error) {
 		f = &follower{
 			dir: s.config.Dir, name: run.Name, began: run.Started, tail: tail, seconds: newHistogram(), overrides: []string{},
 		}
-		text, err := store.ReadFile(filepath.Join(s.config.Dir, run.Name, "overrides.txt"))
-		if err == nil { // it may be missing
-			f.overrides = strings.Fields(string(text))
+		if list, err := store.Overrides(s.config.Dir, run.Name); err == nil { // it may be missing
+			f.overrides = list
 		}
 		s.followers[run.Name] = f
 	}

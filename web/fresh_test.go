@@ -3,12 +3,14 @@ package web
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +154,57 @@ func TestFiles_SlowClients(t *testing.T) {
 	if _, _, body := b.ask("GET", "/api/runs/a/files/metrics.csv"); strings.Count(body, "\n") != 1+5000+500 {
 		t.Errorf("%d lines of 5501", strings.Count(body, "\n"))
 	}
+}
+
+// TestOverrides_WithSpaces: a setting whose value has spaces is one.
+func TestOverrides_WithSpaces(t *testing.T) {
+	b := newBench(t, "")
+	want := []string{"env.files=my data.csv", "seed=3"}
+	r, err := store.Create(b.dir, store.Draft{Name: "a", Overrides: want, Info: store.Info{Steps: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got := get[Detail](b, "/api/runs/a").Overrides; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// damaging is a client at whose first bytes something happens.
+type damaging struct {
+	*httptest.ResponseRecorder
+	first func()
+}
+
+func (d damaging) SetWriteDeadline(time.Time) error { return nil }
+
+func (d damaging) Write(part []byte) (int, error) {
+	if d.Body.Len() == 0 {
+		d.first()
+	}
+	return d.ResponseRecorder.Write(part)
+}
+
+// TestMetricsCSV_PartLooksLikeNone: a table that cannot be sent to its end breaks the connection.
+func TestMetricsCSV_PartLooksLikeNone(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 500)
+	w := damaging{httptest.NewRecorder(), func() {
+		f, err := os.OpenFile(r.Path("metrics.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = f.WriteString("{\n")
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}}
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler || w.Body.Len() == 0 {
+			t.Errorf("it ended with %v after %d bytes", p, w.Body.Len())
+		}
+	}()
+	b.server.metricsCSV(w, httptest.NewRequest("GET", "/", nil), "a")
 }
 
 // TestRenamedFolder_SaysSo: a run whose folder was renamed goes under the new name, and says what it was.
