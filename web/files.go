@@ -93,20 +93,25 @@ func (s *Server) file(w http.ResponseWriter, r *http.Request) {
 type download struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	begun   bool // a part was written
 }
 
 // newDownload returns the writer of one answer.
-func newDownload(w http.ResponseWriter) download { return download{w, http.NewResponseController(w)} }
+func newDownload(w http.ResponseWriter) *download {
+	return &download{ResponseWriter: w, control: http.NewResponseController(w)}
+}
 
 // Write implements io.Writer.
-func (d download) Write(part []byte) (int, error) {
+func (d *download) Write(part []byte) (int, error) {
+	d.begun = true
 	if err := d.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return 0, err
 	}
 	return d.ResponseWriter.Write(part)
 }
 
-// metricsCSV sends all metrics as one table. It is made while it is sent, so an error on the way ends it early.
+// metricsCSV sends all metrics as one table. It is made while it is sent: an error on the way breaks the connection, so
+// that no client takes a part for the whole.
 func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string) {
 	if !place(r, s.tables) {
 		return
@@ -115,8 +120,14 @@ func (s *Server) metricsCSV(w http.ResponseWriter, r *http.Request, name string)
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment",
 		map[string]string{"filename": name + "-" + csvFile}))
-	if err := store.WriteCSV(newDownload(w), s.config.Dir, name); err != nil {
+	d := newDownload(w)
+	switch err := store.WriteCSV(d, s.config.Dir, name); {
+	case err != nil && d.begun:
 		s.log.Debug("metrics were not sent to the end", "run", name, "err", err)
+		panic(http.ErrAbortHandler) // the server says nothing of it
+	case err != nil:
+		w.Header().Del("Content-Disposition")
+		s.fail(w, "read the metrics", name, err)
 	}
 }
 

@@ -24,12 +24,19 @@ export async function evaluation(name, files) {
 export function downloads(name, files) {
   const list = files.map((f) => {
     const link = el('button', { type: 'button', class: 'file' }, f.name);
+    const size = f.size ? ` ${bytes(f.size)}` : '';
+    const small = el('small', { role: 'status' }, size);
     link.addEventListener('click', async () => {
-      const url = await blob(runPath(name, `/files/${f.name.split('/').map(encodeURIComponent).join('/')}`));
-      el('a', { href: url, download: `${name}-${f.name.replaceAll('/', '-')}` }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10000);
+      try {
+        const url = await blob(runPath(name, `/files/${f.name.split('/').map(encodeURIComponent).join('/')}`));
+        el('a', { href: url, download: `${name}-${f.name.replaceAll('/', '-')}` }).click();
+        setTimeout(() => URL.revokeObjectURL(url), 10000);
+        text(small, size);
+      } catch (error) {
+        text(small, ` it did not come to its end: ${error.message}`);
+      }
     });
-    return el('li', {}, link, el('small', {}, f.size ? ` ${bytes(f.size)}` : ''));
+    return el('li', {}, link, small);
   });
   return el('section', { class: 'panel' }, el('header', {}, el('h2', {}, 'Downloads')), el('ul', { class: 'files' }, ...list));
 }
