@@ -30,7 +30,7 @@ func TestTab_DoesNotFreeze(t *testing.T) {
 	p.await(ready)
 	p.await("document.body.innerText.includes('Waiting: a worker')")
 	js[bool](p, "(document.querySelector('.system').open = true)")
-	p.await("document.querySelectorAll('.chart canvas').length === 9")
+	p.await("document.querySelectorAll('.chart canvas').length === 10")
 	p.picture("empty-1000-light")
 }
 

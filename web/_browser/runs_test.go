@@ -82,6 +82,7 @@ func TestBench_Filter(t *testing.T) {
 		"not rate-2 not seed=1":                      "rate-1-2,rate-0-2",
 		"ahead/rmse/10<1.5":                          "rate-2-2",
 		"name~-0- && seed!=2":                        "rate-0-1",
+		`name~-0- seed="2"`:                          "rate-0-2",
 		"state=finished step=40 optim.rate==0.01 !x": "rate-2-2,rate-2-1",
 	} {
 		p.filter(expression)

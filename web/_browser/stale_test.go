@@ -2,9 +2,17 @@ package browser
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
@@ -167,5 +175,173 @@ func TestStale_ForecastOfAnUnseenChannel(t *testing.T) {
 	p.await("window.drawn !== undefined")
 	if got := js[string](p, "window.drawn"); got == "" {
 		t.Error("no forecast is drawn")
+	}
+}
+
+// TestStale_ColumnsThatAreGone: a column of runs that were removed leaves the table.
+func TestStale_ColumnsThatAreGone(t *testing.T) {
+	b := searched(t)
+	p := open(t, b.url+"#token="+token, 1440, 900, false)
+	js[bool](p, "(location.hash = '/?cols=state,ahead/rmse/10', true)")
+	const column = "document.querySelector('.runs thead th[data-key=\"ahead/rmse/10\"]')"
+	p.await(column)
+	for _, name := range []string{"rate-0-1", "rate-2-2"} {
+		if err := store.Remove(b.dir, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.await("!" + column)
+}
+
+// TestStale_GroupsThatReadTheSame: runs whose values differ by less than is shown are one group, and none is lost.
+func TestStale_GroupsThatReadTheSame(t *testing.T) {
+	b := searched(t)
+	b.measured("rate-0-1", `{"metrics":{"rmse":{"10":2.00001}}}`)
+	b.measured("rate-2-2", `{"metrics":{"rmse":{"10":2.00002}}}`)
+	p := open(t, b.url+"#token="+token, 1440, 900, false)
+	p.await("document.querySelectorAll('.runs tbody tr').length === 6")
+	p.choose("Group by", "ahead/rmse/10")
+	p.await("[...document.querySelectorAll('.runs tr.group .fold small')].map((e) => e.innerText.trim()).join() === '2 runs,4 runs'")
+}
+
+// TestStale_CurvesOnASlowLine: curves that take longer than the time between two changes of the runs are drawn.
+func TestStale_CurvesOnASlowLine(t *testing.T) {
+	b := newBench(t, "")
+	b.run("one", settings{steps: 40, of: 1000, seed: 1})
+	to, err := url.Parse(b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.FlushInterval = -1 // events
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/api/curves") {
+			time.Sleep(2500 * time.Millisecond)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer slow.Close()
+	done := make(chan bool)
+	defer close(done)
+	go func() {
+		for n := int64(1); ; n++ {
+			b.mu.Lock()
+			b.live["one"] = &web.Live{ShardsIssued: n}
+			b.mu.Unlock()
+			select {
+			case <-done:
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	p := open(t, slow.URL+"/", 1440, 900, false)
+	p.await("Number(document.querySelector('.plots .chart canvas')?.dataset.points ?? 0) > 1")
+}
+
+// TestStale_NotesAreKept: Escape asks before it leaves what was typed, and what is saved or untouched needs no answer.
+func TestStale_NotesAreKept(t *testing.T) {
+	b := searched(t)
+	p := open(t, b.url+"#token="+token, 1440, 900, false)
+	write := func(note string) {
+		p.await("!document.querySelector('.labels details')?.hidden && document.getElementById('comment')")
+		js[bool](p, fmt.Sprintf("(document.querySelector('.labels details').open = true, document.getElementById('comment').value = %q, document.getElementById('comment').focus(), true)", note))
+	}
+	js[bool](p, "(location.hash = '/run/rate-0-1', true)")
+	write("a thought")
+	p.press(kb.Escape)
+	p.await("document.querySelector('.labels .said').innerText.startsWith('not saved')")
+	if got := js[string](p, "location.hash + document.getElementById('comment').value"); got != "#/run/rate-0-1a thought" {
+		t.Fatalf("after one Escape: %s", got)
+	}
+	p.click(".labels form button[type=submit]")
+	p.await("document.querySelector('.labels .said').innerText === 'saved'")
+	p.press(kb.Escape)
+	p.await("location.hash.startsWith('#/') && !location.hash.includes('run')")
+	js[bool](p, "(location.hash = '/run/rate-0-2', true)")
+	write("another one")
+	p.press(kb.Escape, kb.Escape)
+	p.await("!location.hash.includes('run')")
+}
+
+// TestStale_LogStaysOpen: who reads the log of a run goes on reading when the run has ended.
+func TestStale_LogStaysOpen(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", settings{steps: 40, of: 1000, seed: 1})
+	p := open(t, b.url+"#/run/a", 1000, 800, false)
+	p.await(ready)
+	js[bool](p, "(document.querySelector('.rest details').open = true)")
+	if err := errors.Join(r.End(store.Interrupted, ""), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p.await("document.querySelector('.pill').dataset.state === 'interrupted'")
+	p.await("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/api/runs/a') && e.responseEnd > 0).length > 1")
+	p.await("document.querySelector('.rest details').open")
+}
+
+// sweepFilter types into the filter of a sweep.
+func (p *tab) sweepFilter(words string) {
+	p.t.Helper()
+	js[bool](p, fmt.Sprintf("(() => { const f = document.getElementById('filter'); f.value = %q; f.dispatchEvent(new Event('input')); return true; })()", words))
+}
+
+// TestStale_SweepFilter: key=value is a whole value. What is chosen in the view of a sweep stays when the server does
+// not answer for a moment.
+func TestStale_SweepFilter(t *testing.T) {
+	text, err := os.ReadFile("testdata/sweep.json")
+	var report map[string]any
+	if err := errors.Join(err, json.Unmarshal(text, &report)); err != nil {
+		t.Fatal(err)
+	}
+	report["state"], report["live"] = "running", true // it is asked for again after two seconds
+	asked, away := make(chan bool, 1000), atomic.Bool{}
+	b := newBench(t, "", &web.Sweeps{List: func() any { return []any{} }, Show: func(string) (any, error) {
+		if away.Load() {
+			asked <- true
+			return nil, errors.New("the disk is away")
+		}
+		return report, nil
+	}})
+	p := open(t, b.url+"sweeps.html#/rates", 1440, 900, false)
+	const shown = "document.querySelector('.tools h2').innerText"
+	p.await("document.querySelector('.tools h2')")
+	counts := map[string]string{}
+	for _, words := range []string{"hidden=1", "hidden=16", "model.hidden=16", "hidden=16 switching=normal", "hidden=", "idden=16"} {
+		p.sweepFilter(words)
+		counts[words] = js[string](p, shown)
+	}
+	if counts["hidden=1"] != "0 of 20 trials" || counts["idden=16"] != "0 of 20 trials" || counts["hidden=16"] == "0 of 20 trials" ||
+		counts["hidden=16"] != counts["model.hidden=16"] || counts["hidden=16"] == counts["hidden=16 switching=normal"] || counts["hidden="] != "20 of 20 trials" {
+		t.Errorf("shown: %v", counts)
+	}
+	p.sweepFilter("hidden=16")
+	away.Store(true)
+	<-asked
+	p.await("document.getElementById('link').innerText.startsWith('connection lost')")
+	away.Store(false)
+	p.await("document.getElementById('link').innerText === 'live'")
+	if got := js[string](p, "document.getElementById('filter').value"); got != "hidden=16" {
+		t.Errorf("the filter is %q", got)
+	}
+	p.forgive("500")
+}
+
+// TestTerms_SwitchingIsAShare: what is no term of the loss has a chart of its own, in its unit; the loss has no weight.
+func TestTerms_SwitchingIsAShare(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", settings{steps: 2, of: 100, seed: 1})
+	for step := uint64(3); step < 40; step++ {
+		if err := r.Append(store.Record{Step: step, Split: "train", Time: time.Now(), Values: store.Values{"objective": -1, "loss": 1, "switching": 0.1}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := open(t, b.url+"#/run/a", 1000, 800, false)
+	p.await(ready)
+	chart := func(title string) string {
+		return fmt.Sprintf("[...document.querySelectorAll('.chart')].find((c) => c.querySelector('h3').firstChild.data === %q)?.innerText", title)
+	}
+	p.await(chart("Switching") + "?.includes('share of the steps')")
+	if got := js[string](p, chart("Terms of the loss")); strings.Contains(got, "switching") || strings.Contains(got, "× 0") {
+		t.Errorf("the terms are %q", got)
 	}
 }

@@ -135,8 +135,9 @@ class SweepView {
         const b = this.brushes.get(a.key);
         if (b) { const f = a.at(t) ?? foot; if (f < b[0] || f > b[1]) return false; }
       }
-      const text = `${t.trial} ${t.state} ${Object.entries(t.settings).map(([k, v]) => `${k}=${v}`).join(' ')}`.toLowerCase();
-      return words.every((w) => text.includes(w));
+      const text = ` ${t.trial} ${t.state} ${Object.entries(t.settings).map(([k, v]) => `${k}=${v}`).join(' ')} `.toLowerCase();
+      // key=value is a whole value, of a key or of its last names; other words are parts of the text.
+      return words.every((w) => (/=./.test(w) ? text.includes(` ${w} `) || text.includes(`.${w} `) : text.includes(w)));
     });
   }
 
