@@ -32,11 +32,12 @@ async function route(fresh = true) {
     state('live', 'live');
   } catch (error) {
     if (mine !== asked) return;
-    view = null;
+    const keep = view && !fresh && !(error instanceof Refused || error instanceof Missing); // what was chosen in it stays, too
+    if (!keep) view = null;
     if (error instanceof Refused) { state('locked', 'locked'); main.replaceChildren(tokenForm()); return; }
     if (error instanceof Missing) state('none', 'connected');
     else state('lost', 'connection lost, trying again');
-    main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? `There is no such sweep${name ? `: ${name}` : ''}.` : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
+    if (!keep) main.replaceChildren(el('div', { class: 'empty' }, el('p', {}, error instanceof Missing ? `There is no such sweep${name ? `: ${name}` : ''}.` : `The server does not answer as it should: ${error.message}.`), el('p', {}, el('a', { href: '#/' }, 'All sweeps'))));
     if (error instanceof Missing) return;
   }
   timer = setTimeout(() => route(false), wait);
