@@ -66,6 +66,7 @@ export class Columns {
   // take takes the answer of api/table: values of runs by column.
   take(table) {
     const at = new Map(table.runs.map((name, i) => [name, i]));
+    for (const [key, c] of this.all) if (c.group !== 'Run') this.all.delete(key); // of runs that are gone
     const parts = [['Configuration', table.settings, ''], ['Training', table.training, ''], ['Evaluation', table.results, '']];
     for (const [group, columns] of parts) {
       for (const [key, values] of Object.entries(columns)) {
