@@ -2,16 +2,16 @@
 
 import { shown, compare, sorted } from './columns.js';
 
-// grouped puts runs together that have the same value in a column, in the order of the values.
+// grouped puts runs together whose value in a column reads the same, in the order of the values.
 export function grouped(runs, column) {
   const groups = new Map();
   for (const r of runs) {
-    const v = column.value(r);
-    const key = v === undefined || v === null ? undefined : v;
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(r);
+    const value = column.value(r) ?? undefined;
+    const label = `${column.title}=${shown(column, value)}`;
+    if (!groups.has(label)) groups.set(label, { value, label, members: [] });
+    groups.get(label).members.push(r);
   }
-  return [...groups].map(([value, members]) => ({ value, label: `${column.title}=${value === undefined ? '–' : shown(column, value)}`, members })).sort((a, b) => compare(a.value, b.value));
+  return [...groups.values()].sort((a, b) => compare(a.value, b.value));
 }
 
 // summary is what the members of a group have in a column: {mean, low, high, n} of numbers, or {words}; none says
