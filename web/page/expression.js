@@ -98,7 +98,7 @@ export function parse(source, { key, near, words }) {
     return (r) => {
       const v = value(r);
       if (v === undefined || v === null) return false;
-      if (typeof v === 'number') return test(v, wanted);
+      if (typeof v === 'number' && !Number.isNaN(wanted)) return test(v, wanted);
       return !'<>'.includes(operator[0]) && test(String(v).toLowerCase(), low);
     };
   };
