@@ -103,7 +103,7 @@ export class Curves {
   // load fetches the runs that are missing, or have gone on, a part at a time, until it is called again.
   async load() {
     const asked = ++this.asked;
-    const want = this.metrics.join();
+    const [want, steps] = [this.metrics.join(), this.steps()];
     const old = (r) => { const s = this.stores.get(r.name); return !s || s.metrics !== want || s.step !== r.step; };
     this.waiting = true;
     const missing = this.lines.flatMap((l) => l.runs).filter(old);
@@ -112,12 +112,12 @@ export class Curves {
       const query = part.map((r) => `run=${encodeURIComponent(r.name)}`).concat(this.metrics.map((m) => `metric=${encodeURIComponent(m)}`)).join('&');
       let answer;
       try {
-        answer = await get(`api/curves?${query}&points=${points}${this.steps()}`);
+        answer = await get(`api/curves?${query}&points=${points}${steps}`);
       } catch (error) {
         if (!this.closed) this.failed?.(error);
         return;
       }
-      if (this.closed || asked !== this.asked) return;
+      if (this.closed || want !== this.metrics.join() || steps !== this.steps()) return;
       for (const r of part) {
         const store = new Store(r.name);
         const first = this.stores.get(r.name)?.start ?? (Date.parse(r.started) / 1000 || undefined);
@@ -126,6 +126,7 @@ export class Curves {
         this.stores.set(r.name, store);
       }
       this.draw();
+      if (asked !== this.asked) return;
     }
     this.waiting = false;
     this.draw();
