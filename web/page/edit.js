@@ -38,15 +38,31 @@ export function labels(name) {
     }
   };
   const own = () => ({ tags: tags.value.split(/[\s,]+/).filter(Boolean), note: note.value });
+  let kept = JSON.stringify(own()); // what the form began with, or was saved
+  let leaving = 0; // when Escape was last pressed
+  const typed = () => JSON.stringify(own()) !== kept || to.value !== name;
+  const save = async () => {
+    const fresh = own();
+    await label(name, { ...now, ...fresh });
+    kept = JSON.stringify(fresh);
+  };
   const archive = el('button', { type: 'button', onclick: () => tell(() => label(name, { ...now, archived: !now.archived }), now.archived ? 'restored' : 'archived') }, 'Archive');
   const rename = () => tell(async () => { await post(runPath(name, '/rename'), { to: to.value.trim() }); location.hash = runAddress(to.value.trim()); }, '');
   const remove = sure('Delete', () => 'Delete the run with all its files?', () => tell(async () => { await post(runPath(name, '/remove'), {}); location.hash = listAddress(); }, ''));
   const form = el('details', { hidden: true }, el('summary', {}, 'Tags, note, name'),
-    el('form', { onsubmit: (e) => { e.preventDefault(); tell(() => label(name, { ...now, ...own() }), 'saved'); } },
+    el('form', { onsubmit: (e) => { e.preventDefault(); tell(save, 'saved'); } },
       el('label', { for: 'tags' }, 'Tags'), tags, el('label', { for: 'comment' }, 'Note'), note, el('div', {}, el('button', { type: 'submit' }, 'Save'), archive, remove, said),
       el('label', { for: 'to' }, 'Name'), el('div', {}, to, el('button', { type: 'button', onclick: rename }, 'Rename'))));
   return {
     node: el('div', { class: 'labels' }, chips, comment, form),
+    // stays says that something typed is not saved, and that it would be lost; whoever presses Escape again leaves it.
+    stays() {
+      if (!typed() || Date.now() - leaving < 6000) return false;
+      leaving = Date.now();
+      form.open = true;
+      text(said, 'not saved: press Escape again to leave without it');
+      return true;
+    },
     know(about) { form.hidden = !about.can_edit; },
     show(r) {
       const fresh = r.labels ?? {};
@@ -55,10 +71,10 @@ export function labels(name) {
       chips.replaceChildren(...(now.archived ? ['archived', ...(now.tags ?? [])] : now.tags ?? []).map((t) => el('span', { class: 'tag' }, t)));
       text(comment, now.note ?? '');
       text(archive, now.archived ? 'Restore' : 'Archive');
-      if (!form.open || !form.contains(document.activeElement)) {
-        tags.value = (now.tags ?? []).join(' ');
-        note.value = now.note ?? '';
-      }
+      if (typed()) return;
+      tags.value = (now.tags ?? []).join(' ');
+      note.value = now.note ?? '';
+      kept = JSON.stringify(own());
     },
   };
 }

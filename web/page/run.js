@@ -256,7 +256,7 @@ export class RunView {
   }
 
   key(e) {
-    if (e.key === 'Escape') location.hash = listAddress();
+    if (e.key === 'Escape' && !this.labels.stays()) location.hash = listAddress();
   }
 }
 
