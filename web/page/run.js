@@ -240,7 +240,7 @@ export class RunView {
     this.pictures = d.figures.length ? figures(this.name, d.figures) : undefined;
     this.figured.replaceChildren(...(this.pictures ? [this.pictures.node] : []));
     this.rest.replaceChildren(
-      downloads(this.name, d.files), logTail(this.name, this.stop.signal),
+      downloads(this.name, d.files), this.log ??= logTail(this.name, this.stop.signal),
       el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Reproduce'), copyButton(() => command)),
         el('pre', { tabindex: '0' }, el('code', {}, command)), el('p', { class: 'fine' }, [versions, d.git_revision ? `revision ${d.git_revision.slice(0, 12)}` : ''].filter(Boolean).join(' · '))),
       el('section', { class: 'panel copyable' }, el('header', {}, el('h2', {}, 'Configuration'), copyButton(() => d.config)),
