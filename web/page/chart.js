@@ -51,11 +51,12 @@ export class Chart {
   constructor(group, { title, unit = '', smoothing = true, steps = false, zero = false, whole = false }) {
     Object.assign(this, { group, smoothing, steps, zero, whole, series: [], hidden: new Set(), pending: false });
     this.legend = el('div', { class: 'legend' });
+    this.unit = el('small', {}, unit && ` ${unit}`);
     this.smoothed = el('small', { class: 'smoothed' });
     this.canvas = el('canvas', { tabindex: '0', role: 'img' });
     this.title = title;
     this.node = el('section', { class: 'chart' },
-      el('header', {}, el('h3', {}, title, unit ? el('small', {}, ` ${unit}`) : null, this.smoothed), this.legend), el('div', { class: 'plot' }, this.canvas));
+      el('header', {}, el('h3', {}, title, this.unit, this.smoothed), this.legend), el('div', { class: 'plot' }, this.canvas));
     this.observer = new ResizeObserver(() => this.request());
     this.observer.observe(this.canvas.parentElement);
     group.charts.push(this);

@@ -16,7 +16,7 @@ import { evaluation, downloads, logTail } from './files.js';
 import { timeline } from './timeline.js';
 import { figures } from './figures.js';
 
-const system = new Set(['objective', 'elbo', 'importance_elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker']);
+const system = new Set(['objective', 'elbo', 'importance_elbo', 'loss', 'gradient_norm', 'learning_rate', 'step_seconds', 'compute_seconds', 'workers', 'bytes_in', 'bytes_out', 'bytes_per_worker', 'switching']);
 const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 
 // termLabel is what a term of the loss is called, with its weight in the loss where that is not 1. A run of an older
@@ -24,7 +24,13 @@ const hues = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6'];
 function termLabel(run, name) {
   const term = termOf(run, name);
   if (!term) return name.replaceAll('_', ' ');
-  return term.weight === 1 ? term.label : `${term.label} (× ${number(term.weight)} in the loss)`;
+  return term.weight === 1 || name === 'loss' ? term.label : `${term.label} (× ${number(term.weight)} in the loss)`;
+}
+
+// unitOf is the unit of the terms of the loss, in a word if that is nats.
+function unitOf(run) {
+  const unit = termOf(run, 'loss')?.unit ?? 'nats';
+  return unit.startsWith('nats') ? 'nats' : unit;
 }
 
 const termOf = (run, name) => (run?.terms ?? []).find((t) => t.name === name);
@@ -62,6 +68,7 @@ export class RunView {
     this.objective = new Chart(g, { title: 'Objective', unit: 'minus the loss' });
     this.elbo = new Chart(g, { title: 'Evidence lower bound', unit: 'nats, at validation' });
     this.terms = new Chart(g, { title: 'Terms of the loss', unit: 'nats' });
+    this.switching = new Chart(g, { title: 'Switching', unit: 'share of the steps at which the regime changes', zero: true });
     this.use = new Chart(g, { title: 'Use of the base systems', unit: 'share of the validation set', zero: true, smoothing: false });
     this.norm = new Chart(g, { title: 'Gradient norm', unit: 'before clipping' });
     const tools = chartTools(g, () => this.draw());
@@ -168,6 +175,9 @@ export class RunView {
     this.elbo.set(bounds.map(([metric, name, color]) => line('validation', metric, name, color, { dots: true })));
     const terms = store.names('train').filter((n) => !system.has(n));
     this.terms.set(terms.map((n, i) => line('train', n, termLabel(this.latest, n), hues[i % hues.length], { note: termOf(this.latest, n)?.note })));
+    text(this.terms.unit, ` ${unitOf(this.latest)}`);
+    this.switching.node.hidden = !store.has('train', 'switching');
+    this.switching.set([line('train', 'switching', 'share', 'c1')]);
     const shares = store.names('validation').filter((n) => n.startsWith('share_'));
     this.use.node.hidden = shares.length === 0;
     this.use.set(shares.map((n, i) => line('validation', n, `system ${n.slice('share_'.length)}`, hues[i % hues.length], { dots: true })));
