@@ -63,6 +63,12 @@ func (z sizes) row(width int) int64 { return rowBytes + numberBytes*int64(width)
 // filtered are the bytes of the answer to an observation.
 func (z sizes) filtered() int64 { return 2*z.row(z.nz) + z.row(z.m) + 2*z.row(z.nx) }
 
+// text are the most bytes of the answer to so many observations as JSON.
+func (z sizes) text(observations int) int {
+	const number, name = 25, 6 * maxClient // "-2.2250738585072014e-308,", and each byte of the name of a client as \u0000
+	return name + 512 + observations*(number*(2*z.nz+z.m+2*z.nx)+5*len("[],"))
+}
+
 // held are the bytes of the state of a client with a history of so many observations.
 func (z sizes) held(history int) int64 {
 	return 512 + z.filtered() + int64(history)*(z.row(z.nx)+z.row(z.nu))

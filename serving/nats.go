@@ -3,6 +3,7 @@ package serving
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -41,7 +42,7 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 				defer leave()
 				y, err := answer(r.Data())
 				if err == nil {
-					err = r.RespondJSON(y)
+					err = respond(conn, r, y)
 				}
 				if err != nil {
 					s.metrics.failed.Add(1)
@@ -55,6 +56,10 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 		add("filter", func(data []byte) (any, error) {
 			var q FilterRequest
 			if err := Decode(bytes.NewReader(data), &q); err != nil {
+				return nil, err
+			}
+			// An answer that cannot be sent must not have changed the client.
+			if err := fits(conn, s.sizes.text(len(q.Observations))); err != nil {
 				return nil, err
 			}
 			return s.Filter(ctx, q)
@@ -73,4 +78,28 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 	}
 	<-ctx.Done()
 	return service.Stop()
+}
+
+// respond sends an answer as JSON, if it fits into a message.
+func respond(conn *nats.Conn, r micro.Request, y any) error {
+	text, err := json.Marshal(y)
+	if err != nil {
+		return err
+	}
+	if err := fits(conn, len(text)); err != nil {
+		return err
+	}
+	return r.Respond(text)
+}
+
+// headers is room for what a message of the broker has beside its text.
+const headers = 1024
+
+// fits returns ErrTooLarge for an answer of so many bytes that no message of the broker holds.
+func fits(conn *nats.Conn, bytes int) error {
+	if most := int(conn.MaxPayload()) - headers; bytes > most {
+		return fmt.Errorf("%w: the answer may have %d bytes, and a message of the broker %d; ask for less at a time, or "+
+			"over HTTP", ErrTooLarge, bytes, most)
+	}
+	return nil
 }

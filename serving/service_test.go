@@ -89,6 +89,19 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 	if m := ask("filter", `{"client":"a"}`); m.Header.Get("Nats-Service-Error-Code") != "400" || !strings.Contains(m.Header.Get("Nats-Service-Error"), "observations: 0 rows") {
 		t.Errorf("got %v", m.Header)
 	}
+	// What does not fit into a message of the broker is refused before it changes anything.
+	many := strings.TrimSuffix(strings.Repeat("[1,2],", 9000), ",")
+	for question, body := range map[string]string{
+		"filter":   `{"client":"a","observations":[` + many + `]}`,
+		"forecast": `{"client":"a","horizon":1000,"samples":2,"quantiles":[0.5` + strings.Repeat(",0.5", 63) + `]}`,
+	} {
+		if m := ask(question, body); m.Header.Get("Nats-Service-Error-Code") != "413" {
+			t.Errorf("%s with too large an answer: %v", question, m.Header)
+		}
+	}
+	if err := json.Unmarshal(ask("filter", `{"client":"a","observations":[[1,2]]}`).Data, &y); err != nil || y.Steps != 3 {
+		t.Errorf("after them: %d steps, %v", y.Steps, err)
+	}
 	ask("forget", "a")
 	cancel()
 	if err := <-done; err != nil {
