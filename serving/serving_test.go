@@ -335,6 +335,9 @@ func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
 			t.Errorf("%s: the document has %d members, the message %d", name, len(schema), len(members))
 		}
 	}
+	if !strings.Contains(string(openAPI), `"minimum": 0, "exclusiveMinimum": true, "maximum": 1, "exclusiveMaximum": true`) {
+		t.Error("the document allows quantiles of 0 and 1, which are refused")
+	}
 	for _, at := range strings.Split(string(openAPI), `"$ref": "#/`)[1:] {
 		path, _, _ := strings.Cut(at, `"`)
 		var node any
