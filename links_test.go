@@ -72,3 +72,46 @@ func anchors(t *testing.T, path string) map[string]bool {
 	}
 	return names
 }
+
+// TestOperators_LogLines: a message of the table in docs/operators.md is in the program, as far as it is no number or
+// name.
+func TestOperators_LogLines(t *testing.T) {
+	text, err := os.ReadFile("docs/operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "## Log messages about waiting")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var source strings.Builder
+	for _, folder := range []string{"cluster", "coordinator", "lead", "worker"} {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			source.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	quoted, between := regexp.MustCompile("`([^`]+)`"), regexp.MustCompile(`:? ?…|\b(?:ID|[A-Z])\b|: for="|"| reason=`)
+	checked := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, " | ")
+		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
+			for _, part := range between.Split(m[1], -1) {
+				if part = strings.TrimSpace(part); len(part) < 8 || part == "log.jsonl" {
+					continue
+				}
+				if checked++; !strings.Contains(source.String(), part) {
+					t.Errorf("nothing says %q: %s", part, line)
+				}
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d messages", checked)
+	}
+}
