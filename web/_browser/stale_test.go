@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/switchyard-ml/switchyard/store"
@@ -123,6 +124,34 @@ func TestStale_ZoomOut(t *testing.T) {
 			key("-")
 		}
 		p.await(points + " > 700")
+	}
+}
+
+// TestStale_RangeBelowZero: who zooms out of the whole range sees the same after a reload.
+func TestStale_RangeBelowZero(t *testing.T) {
+	b := newBench(t, "")
+	b.run("a", settings{steps: 200, of: 200, seed: 1, state: store.Finished})
+	p := open(t, b.url+"#/run/a?x=step", 1000, 800, false)
+	const points = "Number(document.querySelector('.run .charts canvas')?.dataset.points ?? 0)"
+	p.await(points + " === 200")
+	js[bool](p, "document.querySelector('.run .charts canvas').dispatchEvent(new KeyboardEvent('keydown', { key: '-' }))")
+	p.await("location.hash.includes('range=-')")
+	p.do(chromedp.Reload())
+	p.await(points + " === 200 && location.hash.includes('range=-')")
+}
+
+// TestStale_BrushBesideOr: a brush holds for all of a filter, however its words are written.
+func TestStale_BrushBesideOr(t *testing.T) {
+	b := searched(t)
+	p := open(t, b.url+"#token="+token, 1440, 900, false)
+	p.await("document.querySelectorAll('.runs tbody tr').length === 6")
+	p.filter("rate-0 OR rate-1")
+	p.choose("Plots", "parallel")
+	p.await("document.querySelectorAll('.plots svg path.line').length === 6")
+	p.brush("seed", 0.5)
+	p.await("document.querySelector('.runs .top input').value.includes('seed>=')")
+	if got := js[string](p, names); got != "rate-1-2,rate-0-2" {
+		t.Errorf("the brush leaves %s", got)
 	}
 }
 

@@ -19,7 +19,8 @@ export function options() {
 
 // range is the part of the axis that the address asks for.
 export function range() {
-  const [low, high] = (parts().settings.get('range') ?? '').split('-').map(Number);
+  const ends = /^(-?[\d.]+(?:e[-+]?\d+)?)-(-?[\d.]+(?:e[-+]?\d+)?)$/; // who zooms out of the whole range begins below zero
+  const [, low, high] = (ends.exec(parts().settings.get('range') ?? '') ?? []).map(Number);
   return Number.isFinite(low) && Number.isFinite(high) && high > low ? [low, high] : null;
 }
 
