@@ -136,8 +136,8 @@ export class Table {
 
   // narrow adds a condition to the filter in the place of an earlier one.
   narrow({ old, fresh }) {
-    const rest = this.filter.value.replace(old, '').trim().replace(/^and |\band *$/g, '').replace(/ and +and /g, ' and ').trim();
-    const whole = fresh && / or |\|\|/.test(rest) && !/^\([^()]*\)$/.test(rest) ? `(${rest})` : rest;
+    const rest = this.filter.value.replace(old, '').trim().replace(/^and |\band *$/gi, '').replace(/ and +and /gi, ' and ').trim();
+    const whole = fresh && / or |\|\|/i.test(rest) && !/^\([^()]*\)$/.test(rest) ? `(${rest})` : rest;
     this.filter.value = [whole, fresh].filter(Boolean).join(' and ');
     keep({ filter: this.filter.value });
     this.read();
