@@ -121,6 +121,9 @@ func TestFailure_IsThatOfItsRequestAlone(t *testing.T) {
 	if _, err := s.Forecast(t.Context(), ForecastRequest{Observations: values(panics), Horizon: 1}); !errors.Is(err, ErrFailed) {
 		t.Errorf("a forecast that panics: %v", err)
 	}
+	if n := s.metrics.steps.Load(); n != 5*3+2*1+2*1 { // of the good ones, before each failure, after each
+		t.Errorf("%d observations count as filtered", n)
+	}
 }
 
 // TestForecast_KeepsNoFilterWaiting, is given up when its asker goes or its deadline comes, and one that goes on all the

@@ -159,9 +159,11 @@ func (s *Service) filter() {
 		began := time.Now()
 		errs := s.step(batch)
 		s.metrics.observe(time.Since(began))
-		s.metrics.steps.Add(int64(len(batch)))
 		s.mu.Lock()
 		for i, r := range batch {
+			if errs[i] == nil {
+				s.metrics.steps.Add(1)
+			}
 			s.machine.stepped(time.Now(), r, errs[i])
 		}
 		s.deliver()
