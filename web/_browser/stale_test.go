@@ -293,6 +293,21 @@ func TestStale_NotesAreKept(t *testing.T) {
 	p.await("!location.hash.includes('run')")
 }
 
+// TestStale_DeleteAsksAgain: runs that are selected after the question are not deleted by the answer to it.
+func TestStale_DeleteAsksAgain(t *testing.T) {
+	b := searched(t)
+	p := open(t, b.url+"#token="+token, 1440, 900, false)
+	p.await("document.querySelectorAll('.runs tbody tr').length === 6")
+	p.click(".runs tbody tr:nth-child(1) .pick input")
+	p.click(".picks .danger")
+	p.click(".runs tbody tr:nth-child(2) .pick input")
+	p.click(".picks .danger")
+	p.await("document.querySelector('.picks .danger').innerText === 'Delete 2 runs with all files?'")
+	if all, err := store.List(b.dir); err != nil || len(all) != 6 {
+		t.Errorf("%d runs are left, %v", len(all), err)
+	}
+}
+
 // TestStale_LogStaysOpen: who reads the log of a run goes on reading when the run has ended.
 func TestStale_LogStaysOpen(t *testing.T) {
 	b := newBench(t, "")

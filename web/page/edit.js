@@ -6,14 +6,16 @@ import { runAddress, listAddress } from './address.js';
 
 const label = (name, labels) => post(runPath(name, '/labels'), labels);
 
-// sure is a button that acts at the second press.
-function sure(title, ask, act) {
+// sure is a button that acts at the second press, if it is on the same runs as the first: of() names them.
+function sure(title, ask, act, of = () => '') {
   let timer = 0;
   const b = el('button', { type: 'button', class: 'danger' }, title);
   const calm = () => { clearTimeout(timer); delete b.dataset.sure; text(b, title); };
   b.addEventListener('click', () => {
-    if (b.dataset.sure) { calm(); act(); return; }
-    b.dataset.sure = 'yes';
+    const now = `yes ${of()}`;
+    if (b.dataset.sure === now) { calm(); act(); return; }
+    calm();
+    b.dataset.sure = now;
     text(b, ask());
     timer = setTimeout(calm, 6000);
   });
@@ -110,6 +112,6 @@ export function bulkEdit(picked) {
     const back = picked().every((r) => r.labels?.archived);
     relabel((l) => ({ ...l, archived: !back }), back ? 'restored' : 'archived');
   } }, 'Archive');
-  const remove = sure('Delete', () => `Delete ${counted(picked().length, 'run')} with all files?`, () => all((r) => post(runPath(r.name, '/remove'), {}), 'deleted'));
+  const remove = sure('Delete', () => `Delete ${counted(picked().length, 'run')} with all files?`, () => all((r) => post(runPath(r.name, '/remove'), {}), 'deleted'), () => picked().map((r) => r.name).join());
   return { node: el('span', { class: 'picks', hidden: true }, form, archive, remove, said) };
 }
