@@ -38,11 +38,6 @@ type Job struct {
 	source source
 }
 
-// Begin makes the folder of the sweep, keeps what the spec needs, and forgets an order to stop.
-func (j *Job) Begin() error {
-	return errors.Join(j.Folder.begin(), j.Folder.remember(j.source))
-}
-
 // Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is
 // one, has the same spec. It writes nothing. The error is an *config.Error with all faults of the file, ErrName,
 // or ErrChanged with the lines that differ.
@@ -219,6 +214,9 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	if err := j.compare(); err != nil { // another process may have begun it meanwhile
+		return err
+	}
+	if err := j.begin(); err != nil {
 		return err
 	}
 	if err := store.WriteFile(j.Folder.Path(SpecFile), j.text); err != nil {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
-	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/store"
@@ -109,9 +108,6 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 	// Nobody else may begin under this name: the place is taken before the goroutine starts.
 	if l := m.led[j.Folder.Name]; l != nil {
 		return l, nil
-	}
-	if err := j.Begin(); err != nil {
-		return nil, err
 	}
 	l := &ledSweep{begun: make(chan struct{}), end: make(chan struct{})}
 	m.led[j.Folder.Name] = l
@@ -321,21 +317,13 @@ func (s source) read(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// begin makes the folder, and forgets an order to stop.
-func (f Folder) begin() error {
-	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
-		return fmt.Errorf("make the folder of the sweep: %w", err)
+// begin keeps what the spec needs, and forgets an order to stop. The lock of the folder is held.
+func (j *Job) begin() error {
+	if err := j.Folder.SetOrder(sweep.Proceed); err != nil {
+		return err
 	}
-	return f.SetOrder(sweep.Proceed)
-}
-
-// remember keeps what the spec needs.
-func (f Folder) remember(s source) error {
-	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
-		return fmt.Errorf("make the folder of the sweep: %w", err)
-	}
-	slices.Sort(s.Environment)
-	return f.write(sourceFile, func(w io.Writer) error { return encode(w, s) })
+	slices.Sort(j.source.Environment)
+	return j.Folder.write(sourceFile, func(w io.Writer) error { return encode(w, j.source) })
 }
 
 // Again is Prepare for a sweep from its folder: with the spec, the environment and the files that it began with.

@@ -102,8 +102,14 @@ func TestSweeps_SubmitSaysWhatFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := (Folder{dir, "s"}).SetOrder(sweep.Pause); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := ask(m, submit); err == nil || !strings.Contains(err.Error(), "led by another process") {
 		t.Errorf("got %v", err)
+	}
+	if o := (Folder{dir, "s"}).Order(); o != sweep.Pause {
+		t.Errorf("who was refused has changed the order to %s", o)
 	}
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
@@ -122,7 +128,10 @@ func TestFolder_BeforeTheFirstRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := j.Begin(); err != nil {
+		if err := os.MkdirAll(j.Folder.Path(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.begin(); err != nil {
 			t.Fatal(err)
 		}
 		for name, text := range map[string]string{SpecFile: smallSweep, JournalFile: text} {
