@@ -20,6 +20,7 @@ type Host struct {
 // that workers of other processes share needs an open transport. extend is the number of trials to extend the sweep
 // to; 0: none.
 func (j *Job) Host(c lead.Config, t *lead.Transport, l Leader, extend int) (*Host, error) {
+	j.local = true
 	h := &Host{}
 	if !t.Open() {
 		c.Memory = nil

@@ -36,6 +36,7 @@ type Job struct {
 	Base   *Base
 	text   []byte
 	source source
+	local  bool // a command leads it, not a host of many
 }
 
 // Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is

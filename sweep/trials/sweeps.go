@@ -56,8 +56,8 @@ func (l *ledSweep) wait() error {
 }
 
 // Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends; it returns
-// when all of them have been interrupted. Sweeps that are done, or that the user has stopped, stay as they are.
-// One that cannot go on is logged, and does not keep others from it.
+// when all of them have been interrupted. Sweeps that are done, that the user has stopped, or that a command leads,
+// stay as they are. One that cannot go on is logged, and does not keep others from it.
 func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx, m.led = ctx, map[string]*ledSweep{}
@@ -65,6 +65,9 @@ func (m *Sweeps) Ready(ctx context.Context) {
 	for _, f := range List(m.Dir) {
 		state, err := f.State()
 		if err == nil && (state.Done || f.Order() == sweep.Halt) {
+			continue
+		}
+		if from, err := f.remembered(); err == nil && from.Local {
 			continue
 		}
 		if err == nil || errors.Is(err, ErrNotFound) { // its process ended before the first record
@@ -304,6 +307,7 @@ type source struct {
 	Folder      string            `json:"folder,omitempty"` // that paths of the spec are relative to
 	Environment []string          `json:"environment,omitempty"`
 	Files       map[string]string `json:"files,omitempty"`
+	Local       bool              `json:"local,omitempty"` // a command leads it, with runs in its folder, and continues it
 }
 
 const sourceFile = "source.json"
@@ -317,13 +321,31 @@ func (s source) read(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// begin keeps what the spec needs, and forgets an order to stop. The lock of the folder is held.
+// errLocal is returned to a host for a sweep that a command leads.
+var errLocal = errors.New("a command leads it, with its runs in the folder of the sweep")
+
+// begin keeps what the spec needs and who leads the sweep, and forgets an order to stop. Who led it first still does: a
+// host gets errLocal. The lock of the folder is held.
 func (j *Job) begin() error {
+	old, err := j.Folder.remembered()
+	if j.source.Local = j.local; err == nil {
+		j.source.Local = old.Local
+	}
+	if j.source.Local && !j.local {
+		return config.Hint(config.Usage(fmt.Errorf("sweep %s: %w", j.Folder.Name, errLocal)),
+			"the command that started it continues it; a new sweep needs another --name")
+	}
 	if err := j.Folder.SetOrder(sweep.Proceed); err != nil {
 		return err
 	}
 	slices.Sort(j.source.Environment)
 	return j.Folder.write(sourceFile, func(w io.Writer) error { return encode(w, j.source) })
+}
+
+// remembered is what begin has kept.
+func (f Folder) remembered() (s source, err error) {
+	err = decodeFile(f.Path(sourceFile), &s)
+	return s, err
 }
 
 // Again is Prepare for a sweep from its folder: with the spec, the environment and the files that it began with.
@@ -333,8 +355,8 @@ func Again(r Request) (j *Job, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: read the spec of the sweep: %w", store.ErrDamaged, err)
 	}
-	var s source
-	if err := decodeFile(r.Folder.Path(sourceFile), &s); err != nil {
+	s, err := r.Folder.remembered()
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
 	r.Text, r.Environment = text, s.Environment

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -155,6 +156,64 @@ func TestFolder_BeforeTheFirstRecord(t *testing.T) {
 		}
 		ended()
 	}
+}
+
+// commanded leads a sweep as the command does, and is interrupted when it has begun.
+func commanded(t *testing.T, f Folder) {
+	t.Helper()
+	j, err := Prepare(Request{Folder: f, Path: "s.yaml", Text: []byte(smallSweep), Kinds: config.Builtin().Kinds()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := hclog.NewNullLogger()
+	transport, err := lead.Embed(lead.Direct, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer transport.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	h, err := j.Host(lead.Config{
+		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
+	}, transport, Leader{Begun: interrupt, Log: log, Page: func(string, any) ([]byte, error) { return nil, nil }}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	if err := h.Lead(ctx, nil); !errors.Is(err, sweep.ErrInterrupted) {
+		t.Fatal(err)
+	}
+}
+
+// TestReady_LeavesWhatACommandLeads: a host does not go on with the sweep of a command, whose runs are elsewhere, also if
+// it is asked to. A folder that does not say who led the sweep is one of an older release: it goes on.
+func TestReady_LeavesWhatACommandLeads(t *testing.T) {
+	dir := t.TempDir()
+	local, older := Folder{dir, "local"}, Folder{dir, "older"}
+	commanded(t, local)
+	commanded(t, older)
+	if err := os.WriteFile(older.Path(sourceFile), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, ended := hosted(t, dir)
+	defer ended()
+	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepSubmit, Name: "another", Spec: smallSweep}); err != nil {
+		t.Fatal(err)
+	}
+	for !older.Led() {
+		time.Sleep(time.Millisecond)
+	}
+	if local.Led() {
+		t.Error("the sweep of the command is led")
+	}
+	for _, r := range []ops.SweepRequest{
+		{Act: ops.SweepResume, Name: "local"}, {Act: ops.SweepExtend, Name: "local", Trials: 3},
+		{Act: ops.SweepSubmit, Name: "local", Spec: smallSweep},
+	} {
+		if _, err := ask(m, r); !errors.Is(err, errLocal) {
+			t.Errorf("%s: got %v", r.Act, err)
+		}
+	}
+	commanded(t, local)
 }
 
 // TestRemote_LongReport: a report that is larger than a message comes whole.
