@@ -37,6 +37,7 @@ type Job struct {
 	text   []byte
 	source source
 	local  bool // a command leads it, not a host of many
+	obeys  bool // an order that was given before stands
 }
 
 // Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is

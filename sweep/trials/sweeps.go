@@ -57,7 +57,8 @@ func (l *ledSweep) wait() error {
 
 // Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends; it returns
 // when all of them have been interrupted. Sweeps that are done, that the user has stopped, or that a command leads,
-// stay as they are. One that cannot go on is logged, and does not keep others from it.
+// stay as they are, and one that is paused waits for another order. One that cannot go on is logged, and does not keep
+// others from it.
 func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx, m.led = ctx, map[string]*ledSweep{}
@@ -71,7 +72,7 @@ func (m *Sweeps) Ready(ctx context.Context) {
 			continue
 		}
 		if err == nil || errors.Is(err, ErrNotFound) { // its process ended before the first record
-			err = m.again(f, 0)
+			err = m.again(f, 0, true)
 		}
 		if err != nil {
 			m.Leader.Log.Error("a sweep cannot go on", "sweep", f.Name, "error", err, "hint", config.HintOf(err))
@@ -81,12 +82,14 @@ func (m *Sweeps) Ready(ctx context.Context) {
 	m.all.Wait()
 }
 
-// again goes on with a sweep of the folder. extend is the number of trials to extend it to; 0: none.
-func (m *Sweeps) again(f Folder, extend int) error {
+// again goes on with a sweep of the folder. extend is the number of trials to extend it to; 0: none. With obeys an
+// order that was given before stands.
+func (m *Sweeps) again(f Folder, extend int, obeys bool) error {
 	j, err := Again(Request{Kinds: m.Kinds, Folder: f, Path: f.Path(SpecFile)})
 	if err != nil {
 		return err
 	}
+	j.obeys = obeys
 	return m.lead(j, extend)
 }
 
@@ -219,7 +222,7 @@ func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
 		err = config.Hint(config.Usagef("no process leads sweep %s any more", name),
 			"the command that started it continues it: %s sweep %s --name %s", m.Leader.Program, f.Path(SpecFile), name)
 	default:
-		err = m.again(f, 0)
+		err = m.again(f, 0, false)
 	}
 	if err != nil {
 		return nil, err
@@ -292,7 +295,7 @@ func (m *Sweeps) Extension(name string, more int) (Folder, int, error) {
 func (m *Sweeps) Extend(name string, more int) (*Shown, error) {
 	f, to, err := m.Extension(name, more)
 	if err == nil {
-		err = m.again(f, to)
+		err = m.again(f, to, false)
 	}
 	if err != nil {
 		return nil, err
@@ -324,8 +327,8 @@ func (s source) read(path string) ([]byte, error) {
 // errLocal is returned to a host for a sweep that a command leads.
 var errLocal = errors.New("a command leads it, with its runs in the folder of the sweep")
 
-// begin keeps what the spec needs and who leads the sweep, and forgets an order to stop. Who led it first still does: a
-// host gets errLocal. The lock of the folder is held.
+// begin keeps what the spec needs and who leads the sweep, and forgets an order that was given before. Who led it first
+// still does: a host gets errLocal. The lock of the folder is held.
 func (j *Job) begin() error {
 	old, err := j.Folder.remembered()
 	if j.source.Local = j.local; err == nil {
@@ -335,8 +338,10 @@ func (j *Job) begin() error {
 		return config.Hint(config.Usage(fmt.Errorf("sweep %s: %w", j.Folder.Name, errLocal)),
 			"the command that started it continues it; a new sweep needs another --name")
 	}
-	if err := j.Folder.SetOrder(sweep.Proceed); err != nil {
-		return err
+	if !j.obeys {
+		if err := j.Folder.SetOrder(sweep.Proceed); err != nil {
+			return err
+		}
 	}
 	slices.Sort(j.source.Environment)
 	return j.Folder.write(sourceFile, func(w io.Writer) error { return encode(w, j.source) })

@@ -216,6 +216,34 @@ func TestReady_LeavesWhatACommandLeads(t *testing.T) {
 	commanded(t, local)
 }
 
+// TestReady_PausedStaysPaused: the restart of a host is no order to go on.
+func TestReady_PausedStaysPaused(t *testing.T) {
+	dir := t.TempDir()
+	f := Folder{dir, "s"}
+	m, ended := hosted(t, dir)
+	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepSubmit, Name: "s", Spec: smallSweep}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepPause, Name: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	ended()
+	m, ended = hosted(t, dir)
+	defer ended()
+	for l, err := m.here("s"); l == nil; l, err = m.here("s") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if o := f.Order(); o != sweep.Pause {
+		t.Errorf("after the restart the order is %s", o)
+	}
+	if got, err := ask(m, ops.SweepRequest{Act: ops.SweepResume, Name: "s"}); err != nil || !strings.Contains(got, `"running"`) {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
 // TestRemote_LongReport: a report that is larger than a message comes whole.
 func TestRemote_LongReport(t *testing.T) {
 	t.Parallel()
