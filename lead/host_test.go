@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
 )
@@ -65,4 +66,33 @@ func TestHost_SaysThatThePageFailed(t *testing.T) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Error("within a minute the log says nothing of it")
 	}
+}
+
+// TestHost_TrialsBelongToTheirSweep: the trial of a sweep that pauses is not continued, to its last step, by who submits
+// its configuration under its name.
+func TestHost_TrialsBelongToTheirSweep(t *testing.T) {
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := connectedHost(t, startBroker(t), func(*Host, string) {})
+	if h.bans, err = cluster.NewBanList(h.cfg.RunsDir, h.bus, h.log); err != nil {
+		t.Fatal(err)
+	}
+	h.cfg.Mistaken, h.cfg.Command = func(error) bool { return false }, func(words ...string) string { return strings.Join(words, " ") }
+	h.pool = NewDispatcher(PoolConfig{View: h.view, Log: h.log}, h.bus)
+	pause, now := context.WithCancel(t.Context())
+	now()
+	info, err := h.Advance(pause, Order{Name: "s-0001", Config: r.Config, Sweep: "s"}, 2)
+	if !errors.Is(err, ErrPartInterrupted) || info.Sweep != "s" {
+		t.Fatalf("got %v, %+v", err, info)
+	}
+	_, err = service{h}.Submit(ops.Submission{Name: "s-0001", Config: string(r.Config.YAML())})
+	if refusal := new(ops.Error); !errors.As(err, &refusal) || refusal.Code != ops.Conflict {
+		t.Errorf("got %v", err)
+	}
+	if r := h.hosted("s-0001"); r != nil {
+		t.Errorf("the trial is led until update %d", r.until)
+	}
+	h.shutdown()
 }

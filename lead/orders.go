@@ -2,6 +2,7 @@ package lead
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -22,11 +23,15 @@ type Order struct {
 }
 
 // open opens a new run, or continues the run of that name from its newest checkpoint. The run and the order need the
-// same configuration, else it returns errOtherConfig. A run that is under way, or has finished, is left as it is.
-// The lock opening is held.
+// same configuration, else it returns errOtherConfig. A run that is under way, or has finished, is left as it is; the
+// trial of a sweep is store.ErrOccupied. The lock opening is held.
 func (h *Host) open(o Order) (ops.Submitted, error) {
 	if o.Name == "" {
 		return h.create(o)
+	}
+	if info, err := store.Peek(h.cfg.RunsDir, o.Name); err == nil && info.Sweep != "" {
+		return ops.Submitted{}, config.Hint(config.Usage(fmt.Errorf("%w: %s is a trial of sweep %s, which alone continues it",
+			store.ErrOccupied, o.Name, info.Sweep)), "choose another --name")
 	}
 	if r := h.hosted(o.Name); r != nil {
 		if err := sameRun(o, r.Plan.Config); err != nil {
