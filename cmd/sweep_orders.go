@@ -332,10 +332,15 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 	// The coordinator gets the same bytes as Prepare here, under their base names.
 	r.Read = func(path string) ([]byte, error) {
 		data, err := os.ReadFile(path)
-		if err == nil {
-			files[filepath.Base(path)] = string(data)
+		if err != nil {
+			return nil, err
 		}
-		return data, err
+		name := filepath.Base(path)
+		if other, known := files[name]; known && other != string(data) {
+			return nil, fmt.Errorf("another file is called %s, too: the coordinator knows files by their names alone", name)
+		}
+		files[name] = string(data)
+		return data, nil
 	}
 	j, err := trials.Prepare(r)
 	if err != nil {

@@ -102,6 +102,23 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	}
 }
 
+// TestSweep_SubmitOfFilesOfOneName: the coordinator would read one of them in the place of the other.
+func TestSweep_SubmitOfFilesOfOneName(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	for folder, text := range map[string]string{"a": "preset: noise/smoke\n", "b": "optim:\n  rate: 0.5\n"} {
+		if err := os.Mkdir(filepath.Join(filepath.Dir(c.dir), folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		c.write(filepath.Join(folder, "base.yaml"), text)
+	}
+	file := c.write("rates.yaml", "config: [a/base.yaml, b/base.yaml]\nmethod: grid\nparameters: {train.batch: [8, 16]}\n")
+	r := c.run("sweep", "submit", file, "--dry-run", "--nats", "nats://127.0.0.1:1")
+	if r.code != exitUsage || !strings.Contains(r.err, "another file is called base.yaml, too") {
+		t.Errorf("exit code %d, %s%s", r.code, r.out, r.err)
+	}
+}
+
 // sweepCosts is what bench sweep --json prints, in part.
 type sweepCosts struct {
 	Busy    float64
