@@ -136,6 +136,11 @@ run_cap: 20
 	if got := b.Rungs(s.Stop, c); !slices.Equal(got, []uint64{3, 10, 30}) {
 		t.Errorf("rungs are %v", got)
 	}
+	// A validation of its own would count for train.patience: the trial would end at another update than by itself.
+	c.Train.ValidateEvery, c.Train.Patience = 7, 1
+	if got := b.Rungs(s.Stop, c); !slices.Equal(got, []uint64{7, 14, 30}) {
+		t.Errorf("with train.patience rungs are %v", got)
+	}
 }
 
 // TestParse_StoppingOfRay: the names of Ray mean those of W&B.

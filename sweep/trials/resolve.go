@@ -51,16 +51,16 @@ func (b *Base) Overrides(s sweep.Settings) []string {
 }
 
 // Rungs are the updates at which a configuration is judged: the same shares of its training as those of the spec,
-// at ends of rounds, and at validations if these are often enough. They ascend, and the last is the end of the
-// training:
+// at ends of rounds, and at validations if these are often enough or train.patience counts them: a rung elsewhere is
+// one more validation. They ascend, and the last is the end of the training:
 //
 //	at(r) = r·steps/whole, rounded to a multiple of the unit, and at least one unit after the rung before
 func (b *Base) Rungs(stop sweep.Stop, c config.Config) []uint64 {
 	whole := stop.Rungs[len(stop.Rungs)-1]
 	// Between two exchanges there are no parameters to judge. A rung at a validation needs none of its own.
 	unit := job.Stride(c)
-	if v := c.Train.ValidateEvery; v > 0 && v%unit == 0 && v <= scaled(stop.Rungs[0], c.Train.Steps, whole) &&
-		!job.Sweeping(c) {
+	if v := c.Train.ValidateEvery; v > 0 && v%unit == 0 && !job.Sweeping(c) &&
+		(c.Train.Patience > 0 || v <= scaled(stop.Rungs[0], c.Train.Steps, whole)) {
 		unit = v
 	}
 	var list []uint64
