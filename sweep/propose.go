@@ -29,8 +29,12 @@ type proposal struct {
 // errExhausted is returned when a method finds no further configuration that is valid and was not tried.
 var errExhausted = errors.New("sweep: the space is exhausted")
 
-// maxDraws is how often a method draws for one trial before the space counts as exhausted.
-const maxDraws = 1000
+// maxDraws is how often a method draws for one trial before the space counts as exhausted, and maxCombinations how many
+// combinations of a grid, or configurations of a list, it passes by: conditions make many of them equal.
+const (
+	maxDraws        = 1000
+	maxCombinations = 1_000_000
+)
 
 // proposer draws the configurations of a sweep. valid returns why a configuration cannot be tried; nil if it can.
 type proposer struct {
@@ -40,7 +44,7 @@ type proposer struct {
 
 // next is the configuration of trial id of the search. from is the first draw that was not used; tried are all
 // configurations so far. Draws that were tried already, or are not valid, are skipped. The result is a function of
-// the arguments. It returns errExhausted at the end of a grid or a list, or when maxDraws draws in a row were
+// the arguments. It returns errExhausted at the end of a grid or a list, or when too many draws in a row were
 // skipped; the error then says why the last invalid one was.
 func (p *proposer) next(id int, from uint64, known history, tried []Settings) (proposal, error) {
 	seen := make(map[string]bool, len(tried))
@@ -48,7 +52,11 @@ func (p *proposer) next(id int, from uint64, known history, tried []Settings) (p
 		seen[fmt.Sprint(s)] = true
 	}
 	var last error
-	for attempt := range uint64(maxDraws) {
+	limit := uint64(maxDraws)
+	if p.spec.Method == Grid || p.spec.Method == List {
+		limit = maxCombinations
+	}
+	for attempt := range limit {
 		s, end := p.draw(id, from+attempt, attempt, known)
 		if end {
 			break

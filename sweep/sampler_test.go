@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -122,6 +123,25 @@ func TestGrid_ConditionsCollapse(t *testing.T) {
 	}
 	if got := fmt.Sprint(list[1].Arguments()); got != "[rate=1e-3 kind=b size=1]" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// TestGrid_PassesByEqualCombinations: those that conditions, or faults, take away are not the end of a grid.
+func TestGrid_PassesByEqualCombinations(t *testing.T) {
+	when := []Condition{{Key: "kind", Values: []string{"b"}}}
+	s := &Spec{Method: Grid, Parameters: []Parameter{
+		{Key: "kind", Distribution: Categorical, Values: []string{"a", "b"}},
+		{Key: "x", Distribution: IntUniform, Min: 1, Max: 40, When: when}, {Key: "y", Distribution: IntUniform, Min: 1, Max: 40, When: when},
+	}}
+	valid := func(c Settings) error {
+		if x, _ := c.Get("x"); x != "" && x != "40" {
+			return errors.New("no configuration")
+		}
+		return nil
+	}
+	list := s.Sample(1000, valid)
+	if len(list) != 41 || fmt.Sprint(list[40].Arguments()) != "[kind=b x=40 y=40]" {
+		t.Errorf("%d configurations: %v", len(list), list)
 	}
 }
 
