@@ -143,6 +143,33 @@ run_cap: 20
 	}
 }
 
+// TestParse_KeysWithoutEffect: what early stopping does not use is said, and only that.
+func TestParse_KeysWithoutEffect(t *testing.T) {
+	for text, want := range map[string]string{
+		"{type: halving, min_iter: 3, eta: 2, cohort: 4}":          "",
+		"{type: hyperband, s: 1, eta: 3, max_iter: 30}":            "",
+		"{type: median, min_iter: 3, eta: 2, min_trials: 3}":       "",
+		"{type: hyperband, min_iter: 3, cohort: 4, min_trials: 7}": "cohort min_trials",
+		"{type: asha, rungs: [3, 10], min_iter: 3, eta: 2}":        "min_iter",
+		"{type: median, rungs: [3, 10], eta: 2}":                   "eta",
+		"{type: halving, s: 1, grace_period: 3}":                   "grace_period",
+		"{type: none, rungs: [3], reduction_factor: 2, cohort: 4}": "rungs reduction_factor",
+	} {
+		f, _, err := readSpec("preset: fhn/smoke\nmetric: validation_elbo\nrun_cap: 20\nparameters: {optim.rate: {min: 1e-3, max: 1e-2}}\nearly_terminate: " + text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var got []string
+		for _, note := range f.Notes {
+			key, _, _ := strings.Cut(strings.TrimPrefix(note, "early_terminate."), " is not used")
+			got = append(got, key)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: notes %q, want of %q", text, f.Notes, want)
+		}
+	}
+}
+
 // TestParse_StoppingOfRay: the names of Ray mean those of W&B.
 func TestParse_StoppingOfRay(t *testing.T) {
 	f, _, err := readSpec("preset: fhn/smoke\nrun_cap: 20\nparameters: {optim.rate: {min: 1e-3, max: 1e-2}}\n" +

@@ -34,6 +34,11 @@ func (f *File) parameters(p config.Pair, prefix string) {
 // base, unless it has a condition: then it is not in every configuration.
 func (f *File) add(p sweep.Parameter, n config.Node) {
 	if p.Key == "seed" && p.Distribution == sweep.Categorical && p.When == nil {
+		if p.Weights != nil || len(p.Values) == 0 {
+			f.fault(n.Origin, "parameters.seed", "seeds are listed, at least one, without probabilities: each trial is run "+
+				"with all of them", "e.g. seed: [1, 2, 3]")
+			return
+		}
 		f.seeds(p.Values, n)
 		return
 	}

@@ -84,7 +84,39 @@ func (f *File) stop(p config.Pair) {
 		p = alone("type", p)
 	}
 	f.section(p, "early_terminate", "e.g. early_terminate: {type: halving, min_iter: 100}", &f.Spec.Stop, &f.halving)
+	for _, q := range p.Value.Pairs {
+		if why := f.idle(q.Key, p.Value); why != "" {
+			f.note("early_terminate.%s is not used: %s", q.Key, why)
+		}
+	}
 	if q := p.Value.Pair("rungs"); q != nil && q.Value.Kind == config.NodeList && len(q.Value.Items) == 0 {
 		f.fault(q.At, "early_terminate.rungs", "the list of updates is empty", "e.g. [100, 300]")
 	}
+}
+
+// idle says why a key of early stopping has no effect beside the others of n; empty: it has one.
+func (f *File) idle(key string, n config.Node) string {
+	t := f.Spec.Stop.Type
+	said := func(key string) bool { return n.Pair(key) != nil }
+	switch key {
+	case "cohort":
+		if t == sweep.Hyperband || t.Timed() {
+			return string(t) + " has no cohorts of a given size"
+		}
+	case "min_trials":
+		if t != sweep.MedianStop {
+			return "it is one of median"
+		}
+	case "min_iter", "grace_period", "s", "rungs", "eta", "reduction_factor":
+		least := key == "min_iter" || key == "grace_period"
+		switch {
+		case t == sweep.NoStop:
+			return "none stops no trial"
+		case said("rungs") && (least || key == "s" || key != "rungs" && t == sweep.MedianStop):
+			return "rungs says where trials are judged"
+		case said("s") && least:
+			return "s says how many rungs there are"
+		}
+	}
+	return ""
 }
