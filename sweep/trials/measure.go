@@ -75,9 +75,12 @@ func (r *runner) costs() ([]*reaching, error) {
 }
 
 // validated takes in the values that a validation after step updates has found. Validations come in the order of
-// their steps.
+// their steps. A model without a bound never reaches one.
 func (c *reaching) validated(step uint64, found store.Values) {
-	v := found[c.Metric]
+	v, ok := found[c.Metric]
+	if !ok {
+		return
+	}
 	c.best = max(c.best, v)
 	if !c.reached && v >= c.Level {
 		c.reached, c.step = true, step

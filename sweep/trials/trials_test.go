@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -295,6 +296,15 @@ func TestEnding(t *testing.T) {
 				t.Errorf("%v: got %v", err, got)
 			}
 		}
+	}
+}
+
+// TestReaching_NoBound: a level below zero is not reached by a model that has no bound.
+func TestReaching_NoBound(t *testing.T) {
+	c := reaching{Cost: Cost{Metric: "elbo", Level: -5}, best: math.Inf(-1)}
+	c.validated(1, store.Values{"objective": 1})
+	if c.reached || !math.IsInf(c.best, -1) {
+		t.Errorf("reached: %t, the best value is %g", c.reached, c.best)
 	}
 }
 
