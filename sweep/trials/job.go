@@ -128,12 +128,12 @@ func (j *Job) compare() error {
 	if err != nil {
 		return err
 	}
-	// A sweep that was extended has two caps; the file may have either.
-	began := *state.Base
-	if j.File.Spec.Trials == state.Spec.Trials {
-		began.Trials = state.Spec.Trials // it was extended, and the file as well
+	// A sweep that was extended has two caps; the file may have either. Its cohorts stay within the first.
+	file := j.File.Spec
+	if file.Trials == state.Spec.Trials {
+		file.Trials, file.Stop.Cohort = state.Base.Trials, min(file.Stop.Cohort, state.Base.Trials)
 	}
-	differences := sweep.Differences(&began, &j.File.Spec)
+	differences := sweep.Differences(state.Base, &file)
 	if len(differences) == 0 {
 		return nil
 	}

@@ -235,6 +235,40 @@ func TestPrepare_ChangedSpec(t *testing.T) {
 	}
 }
 
+// journalled writes the journal of a sweep.
+func journalled(t *testing.T, f Folder, records ...sweep.Record) {
+	t.Helper()
+	if err := os.Mkdir(f.Path(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	journal, _, err := sweep.OpenJournal(f.Path(JournalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(journal.Append(records...), journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPrepare_ExtendedFile: the file of a sweep that was extended may have the cap that it began with, or the new one, also
+// where cohorts of the usual size had no room in the first.
+func TestPrepare_ExtendedFile(t *testing.T) {
+	dir := t.TempDir()
+	text := func(trials int) string {
+		return fmt.Sprintf("preset: fhn/smoke\nrun_cap: %d\nparameters: {model.hidden: [4, 8]}\n", trials)
+	}
+	j, err := prepare(t, dir, text(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journalled(t, j.Folder, sweep.Record{Kind: sweep.KindOpen, Spec: &j.File.Spec}, sweep.Record{Kind: sweep.KindExtend, Trials: 12})
+	for trials, refused := range map[int]bool{2: false, 12: false, 11: true} {
+		if _, err := prepare(t, dir, text(trials)); errors.Is(err, ErrChanged) != refused || err != nil && !refused {
+			t.Errorf("run_cap: %d: got %v", trials, err)
+		}
+	}
+}
+
 // TestFolder_OneLeader: a second process does not lead the same sweep.
 func TestFolder_OneLeader(t *testing.T) {
 	f := Folder{t.TempDir(), "s"}
