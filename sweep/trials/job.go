@@ -133,7 +133,12 @@ func (j *Job) compare() error {
 	if file.Trials == state.Spec.Trials {
 		file.Trials, file.Stop.Cohort = state.Base.Trials, min(file.Stop.Cohort, state.Base.Trials)
 	}
-	differences := sweep.Differences(state.Base, &file)
+	// A key that is younger than the sweep has the value that runs had before there was one.
+	began := *state.Base
+	if c, err := j.Base.kinds.Parse(JournalFile, []byte(began.Base)); err == nil {
+		began.Base = string(c.YAML())
+	}
+	differences := sweep.Differences(&began, &file)
 	if len(differences) == 0 {
 		return nil
 	}

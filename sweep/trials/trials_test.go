@@ -269,6 +269,29 @@ func TestPrepare_ExtendedFile(t *testing.T) {
 	}
 }
 
+// TestPrepare_OlderRelease: a sweep goes on with a release that has one key more, as long as the key does not change what
+// runs did before.
+func TestPrepare_OlderRelease(t *testing.T) {
+	dir := t.TempDir()
+	j, err := prepare(t, dir, smallSweep)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := j.File.Spec
+	spec.Base = strings.Replace(spec.Base, "  average: 0\n", "", 1)
+	if spec.Base == j.File.Spec.Base {
+		t.Fatalf("there is no optim.average in\n%s", spec.Base)
+	}
+	journalled(t, j.Folder, sweep.Record{Kind: sweep.KindOpen, Spec: &spec})
+	if _, err := prepare(t, dir, smallSweep); err != nil {
+		t.Error(err)
+	}
+	averaged := strings.Replace(smallSweep, "train.steps", "optim.average: 0.9\n  train.steps", 1)
+	if _, err := prepare(t, dir, averaged); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "+   optim.average: 0.9") {
+		t.Errorf("with an average: got %v", err)
+	}
+}
+
 // TestFolder_OneLeader: a second process does not lead the same sweep.
 func TestFolder_OneLeader(t *testing.T) {
 	f := Folder{t.TempDir(), "s"}
