@@ -25,16 +25,19 @@ type Store struct {
 	dir   string
 	limit int64 // bytes of a data set
 
-	mu sync.Mutex // held while a piece is added: one at a time
+	mu    sync.Mutex      // held while a piece is added: one at a time
+	whole map[string]bool // by hash: whether what is there was found to be what it should
 }
 
 // NewStore returns the store in a folder. The folder is made for the first data set. No data set may be larger than
 // limit.
-func NewStore(dir string, limit int64) *Store { return &Store{dir: dir, limit: limit} }
+func NewStore(dir string, limit int64) *Store {
+	return &Store{dir: dir, limit: limit, whole: map[string]bool{}}
+}
 
 // Append adds a piece to an incomplete data set, if the piece begins where that ends, and returns how much is stored. A
-// complete data set with another hash than expected is deleted. A piece that begins elsewhere, or is empty, changes
-// nothing: the answer tells where to go on. For what no piece may be, the error is an *Error with the code
+// complete data set with another hash than expected is deleted, and one that was damaged on the disk is replaced. A piece
+// that begins elsewhere, or is empty, changes nothing: the answer tells where to go on. For what no piece may be, the error is an *Error with the code
 // BadRequest.
 func (s *Store) Append(p Piece) (Stored, error) {
 	if err := s.check(p); err != nil {
@@ -61,6 +64,7 @@ func (s *Store) Append(p Piece) (Stored, error) {
 	if err := s.complete(f, path, p.Hash); err != nil {
 		return Stored{}, err
 	}
+	s.whole[p.Hash] = true
 	return Stored{Have: have, Complete: true}, nil
 }
 
@@ -136,10 +140,17 @@ func (s *Store) Keep(data []byte) error {
 	}
 }
 
-// has reports whether the store has a complete data set.
+// has reports whether the store has a complete data set. It reads each once, as the disk may have damaged it. The lock
+// is held.
 func (s *Store) has(hash string) bool {
-	_, err := os.Stat(filepath.Join(s.dir, hash))
-	return err == nil
+	if _, err := os.Stat(filepath.Join(s.dir, hash)); err != nil {
+		return false
+	}
+	if _, known := s.whole[hash]; !known {
+		_, err := s.Load(hash)
+		s.whole[hash] = err == nil
+	}
+	return s.whole[hash]
 }
 
 // Load returns the data set with a hash. If the store does not have it, the error matches fs.ErrNotExist. Its hash

@@ -107,3 +107,23 @@ func TestStore_NoticesDamage(t *testing.T) {
 		t.Error("not noticed")
 	}
 }
+
+// TestStore_ReplacesWhatIsDamaged: who brings a data set again that the disk has damaged mends it.
+func TestStore_ReplacesWhatIsDamaged(t *testing.T) {
+	dir, data := t.TempDir(), []byte("a data set")
+	if err := os.WriteFile(filepath.Join(dir, hashOf(data)), []byte("a data"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := NewStore(dir, 100)
+	if _, err := s.Load(hashOf(data)); err == nil {
+		t.Error("a damaged data set is loaded")
+	}
+	for range 2 {
+		if err := s.Keep(data); err != nil {
+			t.Error(err)
+		}
+		if got, err := s.Load(hashOf(data)); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("got %q, %v", got, err)
+		}
+	}
+}
