@@ -36,9 +36,9 @@ func NewStore(dir string, limit int64) *Store {
 }
 
 // Append adds a piece to an incomplete data set, if the piece begins where that ends, and returns how much is stored. A
-// complete data set with another hash than expected is deleted, and one that was damaged on the disk is replaced. A piece
-// that begins elsewhere, or is empty, changes nothing: the answer tells where to go on. For what no piece may be, the error is an *Error with the code
-// BadRequest.
+// complete data set with another hash than expected is deleted, and one that was damaged on the disk is replaced. A
+// piece that begins elsewhere, or is empty, changes nothing: the answer tells where to go on. For what no piece may be,
+// the error is an *Error with the code BadRequest.
 func (s *Store) Append(p Piece) (Stored, error) {
 	if err := s.check(p); err != nil {
 		return Stored{}, err

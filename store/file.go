@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,20 @@ func WriteFile(path string, data []byte) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
+}
+
+// WriteShared is WriteFile for a file that others may replace at the same time: the last one stays. A crash may leave a
+// hidden file.
+func WriteShared(path string, data []byte) error {
+	aside := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text())
+	if err := WriteFile(aside, data); err != nil {
+		return err
+	}
+	d := disk.System()
+	if err := d.Rename(aside, path); err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), d.Remove(aside))
+	}
+	return d.SyncFolder(filepath.Dir(path))
 }
 
 // maxFile is the most bytes that are read of a file: more than any but metrics, logs and checkpoints has.

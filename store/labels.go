@@ -72,7 +72,7 @@ func SetLabels(dir, name string, l Labels) error {
 	if err != nil {
 		return fmt.Errorf("encode the labels: %w", err)
 	}
-	return WriteFile(filepath.Join(folder, LabelsFile), append(data, '\n'))
+	return WriteShared(filepath.Join(folder, LabelsFile), append(data, '\n'))
 }
 
 // checked are the labels in order, or why a run cannot have them.

@@ -2,10 +2,12 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -96,4 +98,28 @@ func many(n int) string {
 		words += " " + strings.Repeat("x", i+1)
 	}
 	return words
+}
+
+// TestSetLabels_AtTheSameTime: of many who label a run at the same time each succeeds, and whoever looks finds labels.
+func TestSetLabels_AtTheSameTime(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Create(dir, Draft{Name: "a", Config: []byte("seed: 1\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for range 10 {
+				if err := SetLabels(dir, "a", Labels{Tags: []string{fmt.Sprintf("t%d", n)}}); err != nil {
+					t.Error(err)
+				}
+				if _, err := ReadLabels(dir, "a"); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }

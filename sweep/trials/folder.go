@@ -146,7 +146,7 @@ func (f Folder) Order() sweep.Order {
 // SetOrder tells the process that leads the sweep what the user wants. The order is on the disk when it returns;
 // the process sees it within the time between two looks.
 func (f Folder) SetOrder(o sweep.Order) error {
-	return store.WriteFile(f.Path(orderFile), []byte(o+"\n"))
+	return store.WriteShared(f.Path(orderFile), []byte(o+"\n"))
 }
 
 // write replaces a file of the folder by what fill writes. If fill fails, the old file stays.
