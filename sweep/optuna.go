@@ -97,7 +97,7 @@ func (o *optunaWriter) trial(id int, t *Trial) {
 		for n := 1; n <= t.Reached(); n++ {
 			v := s.Spec.Replicates.Aggregate.of(t.Values(s.Spec.Metrics[0].Name, n), s.Spec.Metrics[0].Goal)
 			o.put(map[string]any{
-				"op_code": optunaIntermediate, "trial_id": id, "step": t.Steps[t.First+n-1],
+				"op_code": optunaIntermediate, "trial_id": id, "step": t.step(n),
 				"intermediate_value": v,
 			})
 		}

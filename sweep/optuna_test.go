@@ -3,6 +3,7 @@ package sweep
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 )
@@ -136,5 +137,33 @@ func TestOptuna_ReplaysByItsRules(t *testing.T) {
 		if v, _ := e.State().Value(trial, spec.Metrics[0]); trial.Status == StatusComplete && (len(got.values) != 1 || got.values[0] != v) {
 			t.Errorf("trial %d: got %v, want %g", trial.ID, got.values, v)
 		}
+	}
+}
+
+// TestCurve_OfATrialThatEndsEarly: train.patience may end a trial before its rung. Curves say at which update.
+func TestCurve_OfATrialThatEndsEarly(t *testing.T) {
+	spec := testSpec(Random, NoStop)
+	spec.Metrics = []Metric{{Name: "loss", Goal: Minimize}}
+	result := func(rung int, step uint64) []Record {
+		return []Record{
+			{Kind: KindStart, Trial: 1, Replicate: 1, Rung: rung},
+			{Kind: KindResult, Trial: 1, Replicate: 1, Rung: rung, Result: &Result{Step: step, Values: map[string]float64{"loss": 1}}},
+			{Kind: KindDecision, Rung: rung, Kept: []int{1}},
+		}
+	}
+	records := []Record{{Kind: KindOpen, Spec: spec}, {Kind: KindTrial, Trial: 1, Cohort: 1, Seeds: []uint64{1}, Steps: []uint64{10, 40}}}
+	s, err := NewState(slices.Concat(records, result(0, 10), result(1, 28)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Report("s", func(int, int, int) string { return "" }).Trials[0].Curve; len(got) != 2 || got[0].Update != 10 || got[1].Update != 28 {
+		t.Errorf("the curve is %v", got)
+	}
+	var b bytes.Buffer
+	if err := s.WriteOptuna(&b, "s"); err != nil {
+		t.Fatal(err)
+	}
+	if _, trials := replayOptuna(t, b.Bytes()); len(trials[0].steps) != 2 || trials[0].steps[28] != 1 {
+		t.Errorf("Optuna has %v", trials[0].steps)
 	}
 }

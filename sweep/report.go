@@ -192,7 +192,7 @@ func (s *State) reportTrial(t *Trial, run func(trial, replicate, replicates int)
 	first := s.Spec.Metrics[0]
 	for n := 1; n <= t.Reached(); n++ {
 		if values := t.Values(first.Name, n); len(values) > 0 {
-			row.Curve = append(row.Curve, Point{t.Steps[t.First+n-1], s.Spec.Replicates.Aggregate.of(values, first.Goal)})
+			row.Curve = append(row.Curve, Point{t.step(n), s.Spec.Replicates.Aggregate.of(values, first.Goal)})
 		}
 	}
 	return row

@@ -84,10 +84,13 @@ func (t *Trial) Reached() int {
 
 // Step is the number of updates at the last rung that all runs have reached, of the longest run if some have ended
 // before it; 0: none.
-func (t *Trial) Step() uint64 {
+func (t *Trial) Step() uint64 { return t.step(t.Reached()) }
+
+// step is Step after n rungs from First.
+func (t *Trial) step(n int) uint64 {
 	most := uint64(0)
-	if n := t.Reached(); n > 0 {
-		for _, r := range t.Runs {
+	for _, r := range t.Runs {
+		if n > 0 && n <= len(r.Results) {
 			most = max(most, r.Results[n-1].Step)
 		}
 	}
