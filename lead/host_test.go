@@ -84,7 +84,7 @@ func TestHost_TrialsBelongToTheirSweep(t *testing.T) {
 	pause, now := context.WithCancel(t.Context())
 	now()
 	info, err := h.Advance(pause, Order{Name: "s-0001", Config: r.Config, Sweep: "s"}, 2)
-	if !errors.Is(err, ErrPartInterrupted) || info.Sweep != "s" {
+	if !errors.Is(err, ErrPartInterrupted) || info.Sweep != "s" || info.ExitReason != errSweep.Error() {
 		t.Fatalf("got %v, %+v", err, info)
 	}
 	_, err = service{h}.Submit(ops.Submission{Name: "s-0001", Config: string(r.Config.YAML())})

@@ -40,7 +40,7 @@ func (h *Host) Advance(ctx context.Context, o Order, until uint64) (store.Info, 
 	select {
 	case <-r.done:
 	case <-ctx.Done():
-		r.stop(errShutdown)
+		r.stop(errSweep)
 		<-r.done
 	}
 	info, err := r.watch.Info(), r.err

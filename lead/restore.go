@@ -151,11 +151,12 @@ func (r *Opened) Train(ctx context.Context, workers, slots int, log hclog.Logger
 }
 
 // Reasons why a run is interrupted. One that was stopped on request is not continued when a host starts; one that
-// ended with the host is.
+// ended with the host is, and one of a sweep by that alone.
 var (
 	errUser     = errors.New("stopped by the user")
 	errStop     = errors.New("stopped on request")
 	errShutdown = errors.New("the coordinator was stopped")
+	errSweep    = errors.New("its sweep was interrupted")
 )
 
 // End records how a run that no host leads ended. A nil error means that it made its last step.

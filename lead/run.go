@@ -22,7 +22,7 @@ import (
 // ctx are set before conduct begins and not changed later, but for err.
 //
 // It ends when the coordinator has made its last step or failed, or when stop is called, with errStop on request and
-// errShutdown for the end of ctx of a part; the end of the host ends it, too. A coordinator that is stopped writes a
+// errSweep for the end of ctx of a part; the end of the host ends it, too. A coordinator that is stopped writes a
 // checkpoint first.
 type hosted struct {
 	*Opened
