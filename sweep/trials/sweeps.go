@@ -68,7 +68,7 @@ func (m *Sweeps) Ready(ctx context.Context) {
 		if err == nil && (state.Done || f.Order() == sweep.Halt) {
 			continue
 		}
-		if from, err := f.remembered(); err == nil && from.Local {
+		if from, err := f.remembered(); err == nil && from.Leader == byCommand {
 			continue
 		}
 		if err == nil || errors.Is(err, ErrNotFound) { // its process ended before the first record
@@ -310,8 +310,14 @@ type source struct {
 	Folder      string            `json:"folder,omitempty"` // that paths of the spec are relative to
 	Environment []string          `json:"environment,omitempty"`
 	Files       map[string]string `json:"files,omitempty"`
-	Local       bool              `json:"local,omitempty"` // a command leads it, with runs in its folder, and continues it
+	Leader      string            `json:"leader,omitempty"` // which alone continues it; empty: an older release does not say
 }
+
+// What leads sweeps: a command has their runs in their folders, a coordinator among its other runs.
+const (
+	byCommand     = "command"
+	byCoordinator = "coordinator"
+)
 
 const sourceFile = "source.json"
 
@@ -324,19 +330,27 @@ func (s source) read(path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// errLocal is returned to a host for a sweep that a command leads.
-var errLocal = errors.New("a command leads it, with its runs in the folder of the sweep")
+// errLed is returned for a sweep that a command leads to a coordinator, and the other way round.
+var errLed = errors.New("its runs are elsewhere")
 
-// begin keeps what the spec needs and who leads the sweep, and forgets an order that was given before. Who led it first
-// still does: a host gets errLocal. The lock of the folder is held.
+// begin keeps what the spec needs and what leads the sweep, and forgets an order that was given before. What led it
+// first still does: the other gets errLed. The lock of the folder is held.
 func (j *Job) begin() error {
-	old, err := j.Folder.remembered()
-	if j.source.Local = j.local; err == nil {
-		j.source.Local = old.Local
+	mine := byCoordinator
+	if j.local {
+		mine = byCommand
 	}
-	if j.source.Local && !j.local {
-		return config.Hint(config.Usage(fmt.Errorf("sweep %s: %w", j.Folder.Name, errLocal)),
-			"the command that started it continues it; a new sweep needs another --name")
+	j.source.Leader = mine
+	if old, err := j.Folder.remembered(); err == nil {
+		j.source.Leader = old.Leader
+	}
+	if other := j.source.Leader; other != "" && other != mine {
+		hint := "the command that started it continues it"
+		if j.local {
+			hint = "sweep resume and sweep extend with --nats continue it"
+		}
+		return config.Hint(config.Usage(fmt.Errorf("a %s leads sweep %s: %w", other, j.Folder.Name, errLed)),
+			"%s; a new sweep needs another --name", hint)
 	}
 	if !j.obeys {
 		if err := j.Folder.SetOrder(sweep.Proceed); err != nil {

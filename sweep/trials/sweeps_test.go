@@ -161,6 +161,14 @@ func TestFolder_BeforeTheFirstRecord(t *testing.T) {
 // commanded leads a sweep as the command does, and is interrupted when it has begun.
 func commanded(t *testing.T, f Folder) {
 	t.Helper()
+	if err := commandedTo(t, f); !errors.Is(err, sweep.ErrInterrupted) {
+		t.Fatal(err)
+	}
+}
+
+// commandedTo is commanded with the error of the sweep.
+func commandedTo(t *testing.T, f Folder) error {
+	t.Helper()
 	j, err := Prepare(Request{Folder: f, Path: "s.yaml", Text: []byte(smallSweep), Kinds: config.Builtin().Kinds()})
 	if err != nil {
 		t.Fatal(err)
@@ -179,13 +187,11 @@ func commanded(t *testing.T, f Folder) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	if err := h.Lead(ctx, nil); !errors.Is(err, sweep.ErrInterrupted) {
-		t.Fatal(err)
-	}
+	return h.Lead(ctx, nil)
 }
 
 // TestReady_LeavesWhatACommandLeads: a host does not go on with the sweep of a command, whose runs are elsewhere, also if
-// it is asked to. A folder that does not say who led the sweep is one of an older release: it goes on.
+// it is asked to; nor does a command with the sweep of a host. A folder that does not say who led the sweep is one of an older release: it goes on.
 func TestReady_LeavesWhatACommandLeads(t *testing.T) {
 	dir := t.TempDir()
 	local, older := Folder{dir, "local"}, Folder{dir, "older"}
@@ -209,11 +215,17 @@ func TestReady_LeavesWhatACommandLeads(t *testing.T) {
 		{Act: ops.SweepResume, Name: "local"}, {Act: ops.SweepExtend, Name: "local", Trials: 3},
 		{Act: ops.SweepSubmit, Name: "local", Spec: smallSweep},
 	} {
-		if _, err := ask(m, r); !errors.Is(err, errLocal) {
+		if _, err := ask(m, r); !errors.Is(err, errLed) {
 			t.Errorf("%s: got %v", r.Act, err)
 		}
 	}
 	commanded(t, local)
+	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepStop, Name: "another"}); err != nil {
+		t.Error(err)
+	}
+	if err := commandedTo(t, Folder{dir, "another"}); !errors.Is(err, errLed) {
+		t.Errorf("a command that leads the sweep of the host: got %v", err)
+	}
 }
 
 // TestReady_PausedStaysPaused: the restart of a host is no order to go on.
