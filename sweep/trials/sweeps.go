@@ -263,9 +263,12 @@ func (l *ledSweep) obey(f Folder, o sweep.Order) error {
 	if err := f.SetOrder(o); err != nil {
 		return err
 	}
-	// A stopped sweep has to be let go of, too; a pause or a resumption is there when the journal has it.
+	// A stopped sweep has to be let go of, too, and no trial of a paused one may run; a resumption is there when the
+	// journal has it.
+	runs := func(t *sweep.Trial) bool { return o == sweep.Pause && t.Status == sweep.StatusRunning }
 	for ; l.running(f); time.Sleep(20 * time.Millisecond) {
-		if state, err := f.State(); err != nil || state.Order == o && o != sweep.Halt {
+		state, err := f.State()
+		if err != nil || state.Order == o && o != sweep.Halt && !slices.ContainsFunc(state.Trials, runs) {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,7 +229,7 @@ func TestReady_LeavesWhatACommandLeads(t *testing.T) {
 	}
 }
 
-// TestReady_PausedStaysPaused: the restart of a host is no order to go on.
+// TestReady_PausedStaysPaused: of a sweep that is paused no trial runs, and the restart of a host is no order to go on.
 func TestReady_PausedStaysPaused(t *testing.T) {
 	dir := t.TempDir()
 	f := Folder{dir, "s"}
@@ -236,8 +237,15 @@ func TestReady_PausedStaysPaused(t *testing.T) {
 	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepSubmit, Name: "s", Spec: smallSweep}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepPause, Name: "s"}); err != nil {
-		t.Fatal(err)
+	for begun := false; !begun; {
+		state, err := f.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun = slices.ContainsFunc(state.Trials, func(t *sweep.Trial) bool { return t.Status == sweep.StatusRunning })
+	}
+	if got, err := ask(m, ops.SweepRequest{Act: ops.SweepPause, Name: "s"}); err != nil || strings.Contains(got, `"running":`) {
+		t.Fatalf("got %s, %v", got, err)
 	}
 	ended()
 	m, ended = hosted(t, dir)
