@@ -16,7 +16,7 @@ type Request struct {
 	Kinds    *config.Kinds
 	Paths    []string      // files, folders or globs
 	Read     files.Options // what is known of the files; the rest is guessed
-	Settings []string      // key=value for all candidates, of the sections env, eval and train
+	Settings []string      // key=value for all candidates, of the sections env and eval
 	Families []string      // that are tried; nil: those that suit
 	Budget   time.Duration // of all workers; the plan keeps to it by a model of costs
 	Workers  int           // that the budget counts for
