@@ -18,8 +18,8 @@ const (
 // leastUpdates is before which no switch is judged: weights are alike at the beginning of every training.
 const leastUpdates = 200
 
-// usage notes how a validation used the base systems, in the values of its record and of the run, and returns the
-// perplexity of their shares. known is false for a model that has none.
+// usage notes how a validation used the base systems, in the values of its record, and returns the perplexity of their
+// shares. known is false for a model that has none.
 func (w *Watch) usage(r coordinator.ValidationReport, values store.Values) (inUse float64, known bool) {
 	u, known := model.UsageOf(w.terms, r.Loss)
 	if !known {
@@ -27,7 +27,6 @@ func (w *Watch) usage(r coordinator.ValidationReport, values store.Values) (inUs
 	}
 	inUse = u.InUse()
 	values["regimes_in_use"], values["regime_information"] = inUse, u.Information()
-	w.latest["validation_regimes_in_use"], w.latest["validation_regime_information"] = inUse, u.Information()
 	w.noteCollapse(r.Step, u)
 	return inUse, true
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -185,20 +186,19 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 	now := time.Now()
 	values := w.values(r.Loss, true)
 	fields := []any{"step", r.Step, "objective", rounded(values["objective"])}
-	w.latest["validation_objective"] = values["objective"]
 	if bound, known := model.ELBO(w.terms, r.Loss); known {
-		values["elbo"], w.latest["validation_elbo"] = bound, bound
+		values["elbo"] = bound
 		fields = append(fields, "elbo", rounded(bound))
 	}
 	for i, t := range w.terms {
 		if t.Validation && !t.Detail {
-			w.latest["validation_"+t.Name] = float64(r.Loss[i])
 			fields = append(fields, t.Name, rounded(float64(r.Loss[i])))
 		}
 	}
 	if inUse, known := w.usage(r, values); known {
 		fields = append(fields, "regimes_in_use", rounded(inUse))
 	}
+	w.validated(values)
 	w.record(store.Record{
 		Step: r.Step, Split: "validation", Time: now.UTC(), Seconds: now.Sub(w.start).Seconds(),
 		Values: values,
@@ -210,6 +210,20 @@ func (w *Watch) Validation(r coordinator.ValidationReport) {
 	}
 	w.log.Info("validation", append(fields, "best", r.Best)...)
 	w.show(w.progress)
+}
+
+// validated takes over the values of a validation as the latest ones, in place of those of another; nil: there is none.
+func (w *Watch) validated(values store.Values) {
+	names := []string{"objective", "elbo", "regimes_in_use", "regime_information"}
+	for _, t := range w.terms {
+		if t.Validation && !t.Detail {
+			names = append(names, t.Name)
+		}
+	}
+	for _, name := range names {
+		v, known := values[name]
+		w.know("validation_"+name, v, known)
+	}
 }
 
 // Checkpoint implements coordinator.Observer. Metrics are flushed to the disk first; then run.json names the
@@ -265,16 +279,30 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 // of it. The lock of the watch is held.
 func (w *Watch) goOn(cp *checkpoint.Checkpoint) {
 	w.progress.Step, w.progress.Best, w.progress.BestStep = cp.Step, -cp.BestLoss, cp.BestStep
-	set := func(name string, v float64, known bool) {
-		if delete(w.latest, name); known {
-			w.latest[name] = v
-		}
-	}
-	set("best_validation_objective", -cp.BestLoss, cp.BestStep > 0)
-	set("best_step", float64(cp.BestStep), cp.BestStep > 0)
-	set("retreats", float64(cp.Retreats()), cp.Retreats() > 0)
+	w.know("best_validation_objective", -cp.BestLoss, cp.BestStep > 0)
+	w.know("best_step", float64(cp.BestStep), cp.BestStep > 0)
+	w.know("retreats", float64(cp.Retreats()), cp.Retreats() > 0)
 	if cp.LeftOut != nil {
-		set("left_out", float64(*cp.LeftOut), *cp.LeftOut > 0)
+		w.know("left_out", float64(*cp.LeftOut), *cp.LeftOut > 0)
+	}
+	// A checkpoint does not say what the validation before it found; the records do.
+	var last store.Values
+	err := store.ReadMetrics(filepath.Dir(w.run.Folder()), w.run.Name(), func(m store.Record) error {
+		if m.Split == "validation" && m.Step <= cp.Step {
+			last = m.Values
+		}
+		return nil
+	})
+	if err != nil {
+		w.log.Warn("the last validation is not known", "error", err)
+	}
+	w.validated(last)
+}
+
+// know makes a value the latest of its name, or removes it if it is not known.
+func (w *Watch) know(name string, v float64, known bool) {
+	if delete(w.latest, name); known {
+		w.latest[name] = v
 	}
 }
 

@@ -179,7 +179,8 @@ func TestWatch_WritesWhileItWaits(t *testing.T) {
 }
 
 // TestWatch_GoesOnFromACheckpoint: after a kill and after a rollback the counts and the best values are those of the
-// checkpoint, whatever was reported of later steps. What one of an earlier release does not say stays.
+// checkpoint, and those of the last validation are of the one before it, whatever was reported of later steps. What
+// one of an earlier release does not say stays.
 func TestWatch_GoesOnFromACheckpoint(t *testing.T) {
 	at := func(step, best, leftOut, retreats uint64) *checkpoint.Checkpoint {
 		return &checkpoint.Checkpoint{
@@ -197,7 +198,7 @@ func TestWatch_GoesOnFromACheckpoint(t *testing.T) {
 	says := func(when string, want store.Values) {
 		t.Helper()
 		m := w.Info().Metrics
-		for _, name := range []string{"left_out", "retreats", "best_step", "best_validation_objective"} {
+		for _, name := range []string{"left_out", "retreats", "best_step", "best_validation_objective", "validation_objective"} {
 			if v, ok := m[name]; v != want[name] || ok != (v != 0) {
 				t.Errorf("%s: %s is %v, want %v", when, name, v, want[name])
 			}
@@ -208,21 +209,21 @@ func TestWatch_GoesOnFromACheckpoint(t *testing.T) {
 	}
 	until(5)
 	w.save(func(*store.Info) {})
-	says("at first", store.Values{"left_out": 5, "retreats": 2, "best_step": 5, "best_validation_objective": 5})
+	says("at first", store.Values{"left_out": 5, "retreats": 2, "best_step": 5, "best_validation_objective": 5, "validation_objective": 5})
 	cfg := WatchConfig{
 		Plan: &job.Plan{Terms: w.terms}, Run: r, From: at(3, 2, 3, 1), Show: func(terminal.Progress) {}, Log: hclog.NewNullLogger(),
 	}
 	w = NewWatch(cfg)
-	says("killed", store.Values{"left_out": 3, "retreats": 1, "best_step": 2, "best_validation_objective": -2})
+	says("killed", store.Values{"left_out": 3, "retreats": 1, "best_step": 2, "best_validation_objective": -2, "validation_objective": 3})
 	until(8)
 	w.Rollback(coordinator.RollbackReport{Step: 1, Checkpoint: at(1, 0, 1, 0)})
-	says("rolled back", store.Values{"left_out": 1})
+	says("rolled back", store.Values{"left_out": 1, "validation_objective": 1})
 	until(4)
-	says("again", store.Values{"left_out": 4, "retreats": 2, "best_step": 4, "best_validation_objective": 4})
+	says("again", store.Values{"left_out": 4, "retreats": 2, "best_step": 4, "best_validation_objective": 4, "validation_objective": 4})
 	cfg.From = at(2, 1, 0, 1)
 	cfg.From.LeftOut = nil
 	w = NewWatch(cfg)
-	says("of an earlier release", store.Values{"left_out": 4, "retreats": 1, "best_step": 1, "best_validation_objective": -1})
+	says("of an earlier release", store.Values{"left_out": 4, "retreats": 1, "best_step": 1, "best_validation_objective": -1, "validation_objective": 2})
 	cfg.From = nil
 	w = NewWatch(cfg)
 	says("from the beginning", store.Values{})
