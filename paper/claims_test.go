@@ -216,7 +216,7 @@ func TestBelow(t *testing.T) {
 
 // TestAtLeast: every seed has to reach the limit, that of a model which diverged too.
 func TestAtLeast(t *testing.T) {
-	nan := math.NaN()
+	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
 		values []float64
 		want   Judgement
@@ -228,6 +228,9 @@ func TestAtLeast(t *testing.T) {
 		{[]float64{2, nan, 2}, Undecided, "2.00 (2.00 to 2.00), 2 of 3 seeds finite"},
 		{[]float64{0.5, nan}, Fails, "0.500, 1 of 2 seeds finite"},
 		{[]float64{nan, nan}, Fails, "–, 0 of 2 seeds finite"},
+		{[]float64{2, inf, 2}, Undecided, "2.00 (2.00 to 2.00), 1 of 3 seeds failed"},
+		{[]float64{2, -inf, nan}, Undecided, "2.00, 1 of 3 seeds failed, 1 of 3 seeds finite"},
+		{[]float64{inf, inf}, Fails, "–, 2 of 2 seeds failed"},
 		{[]float64{2}, Undecided, "2.00"},
 		{nil, NotMeasured, "–"},
 	} {
@@ -237,6 +240,44 @@ func TestAtLeast(t *testing.T) {
 		if got := spreadOf(c.values).String(); got != c.shown {
 			t.Errorf("%v is shown as %q, want %q", c.values, got, c.shown)
 		}
+	}
+}
+
+// TestClaims_FailedSeeds: a seed whose training failed does not vanish. It reaches no level and leaves orders undecided,
+// and claims and tables say so; a metric that the model does not have is no failure.
+func TestClaims_FailedSeeds(t *testing.T) {
+	r := published(t, Quick)
+	before := map[string]Verdict{}
+	for _, c := range Claims() {
+		before[c.ID] = r.Judge(c)
+	}
+	r.failed = map[int]bool{}
+	for _, g := range r.Plan.Groups {
+		if g.Part == Ball && g.Key == "normal" || g.Part == FHN && g.Key == "concrete" || g.Part == Table1 && g.Key == "fusion" {
+			r.found[g.trials[1]], r.failed[g.trials[1]] = map[string]Findings{}, true
+		}
+	}
+	const failed = "1 of 2 seeds failed"
+	for _, c := range Claims() {
+		v := r.Judge(c)
+		switch c.ID {
+		case "fhn-level", "fhn-trslds", "fhn-linear", "switch-maze", "switch-reacher", "tenth", "ball-smoothed", "ball-long",
+			"order-maze":
+			if v.Judgement != Undecided || !strings.Contains(v.Detail, failed) {
+				t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
+			}
+		case "velocity", "dt-growth", "limit":
+			if v != before[c.ID] {
+				t.Errorf("%s: %v, want %v", c.ID, v, before[c.ID])
+			}
+		}
+	}
+	frames := r.tables(Ball)[0]
+	if row := r.block(frames).Table.Rows[0]; strings.Count(strings.Join(row, " "), failed) != len(eval.PixelHorizons()) {
+		t.Errorf("%s has %q", frames.name, row)
+	}
+	if text := r.basis(); !strings.HasSuffix(text, "; 4 failed") {
+		t.Errorf("the report rests on %s", text)
 	}
 }
 

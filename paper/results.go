@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -17,19 +18,23 @@ type Results struct {
 	runsDir string
 	found   []map[string]Findings // [trial][protocol]
 	kept    []*Kept               // [trial]; nil: the run is there, or there is nothing
+	failed  map[int]bool          // trials whose training failed
 }
 
 // Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was
 // kept. Runs that are not measured are no error: their numbers are missing.
 func Read(p *Plan, s *Study) (*Results, error) {
-	r := &Results{Plan: p, runsDir: s.RunsDir}
-	for _, t := range p.Trials {
+	r := &Results{Plan: p, runsDir: s.RunsDir, failed: map[int]bool{}}
+	for i, t := range p.Trials {
 		var kept *Kept
 		// A run that is finished goes before what was kept of it.
 		if info, err := store.Load(r.runsDir, t.Name); err != nil || info.State != store.Finished {
-			var err error
+			failed := err == nil && info.State == store.Failed
 			if kept, err = s.ReadKept(t); err != nil {
 				return nil, err
+			}
+			if failed && kept == nil {
+				r.failed[i] = true
 			}
 		}
 		found, err := r.findings(t, kept)
@@ -106,32 +111,48 @@ func (r *Results) of(part Part, env string) []*Group {
 	return list
 }
 
-// values are a metric of a group for each seed that was measured and has it: NaN of a seed whose number is not finite,
-// as of a model that diverges in rollouts. The order is that of the seeds; a nil group has none.
+// values are a metric of a group for each seed that was measured and has it, or that failed: NaN of a seed whose number
+// is not finite, as of a model that diverges in rollouts, and +∞ of one whose training failed. The order is that of the
+// seeds; a nil group has none.
 func (r *Results) values(g *Group, protocol, metric string) []float64 {
 	if g == nil {
 		return nil
 	}
 	var list []float64
-	for _, i := range g.trials {
-		if v, measured := r.found[i][protocol].Numbers[metric]; measured {
+	for seed := range g.trials {
+		if v, known := r.value(g, seed, protocol, metric); known {
 			list = append(list, v)
 		}
 	}
 	return list
 }
 
-// pairs are the values of two groups for the seeds for which both were measured: both NaN if one is not finite. Groups
-// have the same seeds in the same order.
+// value is a metric of one seed of a group, as values has it. A failed seed has the metrics that no measured one lacks.
+func (r *Results) value(g *Group, seed int, protocol, metric string) (v float64, known bool) {
+	of := func(i int) eval.Numbers { return r.found[i][protocol].Numbers }
+	if !r.failed[g.trials[seed]] {
+		v, known = of(g.trials[seed])[metric]
+		return v, known
+	}
+	for _, i := range g.trials {
+		if _, has := of(i)[metric]; of(i) != nil && !has {
+			return 0, false
+		}
+	}
+	return math.Inf(1), slices.Contains(g.Protocols, protocol)
+}
+
+// pairs are the values of two groups for the seeds that both have: both NaN or +∞ if one is. Groups have the same seeds
+// in the same order.
 func (r *Results) pairs(a, b *Group, protocol, metric string) (x, y []float64) {
 	if a == nil || b == nil {
 		return nil, nil
 	}
-	for i := range min(len(a.trials), len(b.trials)) {
-		v, first := r.found[a.trials[i]][protocol].Numbers[metric]
-		w, second := r.found[b.trials[i]][protocol].Numbers[metric]
-		if math.IsNaN(v) || math.IsNaN(w) {
-			v, w = math.NaN(), math.NaN()
+	for seed := range min(len(a.trials), len(b.trials)) {
+		v, first := r.value(a, seed, protocol, metric)
+		w, second := r.value(b, seed, protocol, metric)
+		if !eval.Finite(v + w) {
+			v, w = v+w, v+w
 		}
 		if first && second {
 			x, y = append(x, v), append(y, w)
@@ -153,8 +174,8 @@ func (r *Results) column(g *Group, protocol, name string) [][]float64 {
 
 // spread is the mean of the finite ones of values and their range: what a cell of a table and a claim look at.
 type spread struct {
-	mean, low, high float64
-	n, seeds        int // finite values, and all of them
+	mean, low, high  float64
+	n, failed, seeds int // finite values, those of failed seeds, and all of them
 }
 
 // spreadOf is the spread of values. If none is finite the mean is NaN and the range empty, from +∞ to −∞.
@@ -166,6 +187,8 @@ func spreadOf(values []float64) spread {
 			s.n++
 			sum += v
 			s.low, s.high = min(s.low, v), max(s.high, v)
+		} else if math.IsInf(v, 0) {
+			s.failed++
 		}
 	}
 	if s.n > 0 {
@@ -174,8 +197,8 @@ func spreadOf(values []float64) spread {
 	return s
 }
 
-// String is the mean, with the range in brackets if there are several values, and how many of them are finite if not
-// all are.
+// String is the mean, with the range in brackets if there are several values, and how many seeds failed or are finite
+// if not all are.
 func (s spread) String() string {
 	text := short(s.mean)
 	if s.n > 1 {
@@ -184,12 +207,16 @@ func (s spread) String() string {
 	return text + s.lost()
 }
 
-// lost says how many values are finite; empty if all are.
+// lost says how many seeds failed, and how many are finite; empty if all are.
 func (s spread) lost() string {
-	if s.n == s.seeds {
-		return ""
+	text := ""
+	if s.failed > 0 {
+		text = fmt.Sprintf(", %d of %d seeds failed", s.failed, s.seeds)
 	}
-	return fmt.Sprintf(", %d of %d seeds finite", s.n, s.seeds)
+	if s.n+s.failed < s.seeds {
+		text += fmt.Sprintf(", %d of %d seeds finite", s.n, s.seeds)
+	}
+	return text
 }
 
 // short writes a number with three significant digits, those next to 1 with three decimals.

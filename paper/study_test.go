@@ -112,6 +112,23 @@ func TestRun_AFailureStopsNoOther(t *testing.T) {
 	digest(t, dir, "good")
 }
 
+// TestRead_AFailedRun is told from one that is not run.
+func TestRead_AFailedRun(t *testing.T) {
+	dir := t.TempDir()
+	s := studyOf(dir, trial(t, "failed"), trial(t, "missing", "seed=2"))
+	r, err := store.Create(dir, store.Draft{Name: "failed"})
+	if err == nil {
+		err = errors.Join(r.End(store.Failed, "the gradient is no number"), r.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Read(&Plan{Trials: s.Trials}, s)
+	if err != nil || !found.failed[0] || len(found.failed) != 1 {
+		t.Errorf("failed are %v, %v", found.failed, err)
+	}
+}
+
 // TestRun_KeptNumbersCountInPlaceOfARun that is gone, unless the configuration, the arithmetic, the test or a protocol is
 // another; and what is kept is what was measured.
 func TestRun_KeptNumbersCountInPlaceOfARun(t *testing.T) {

@@ -28,12 +28,7 @@ func (r *Results) Write(dir string, facts []Fact) error {
 	if err != nil {
 		return err
 	}
-	// What the report rests on stands above it: measured runs, and those whose numbers were kept.
-	text := fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)
-	if n := r.countKept(); n > 0 {
-		text += fmt.Sprintf("; the numbers of %d come from earlier runs and were not computed again", n)
-	}
-	d.Facts = append(facts, Fact{Name: "runs", Text: text})
+	d.Facts = append(facts, Fact{Name: "runs", Text: r.basis()})
 	numbers, runList, err := r.csv()
 	if err != nil {
 		return err
@@ -48,6 +43,18 @@ func (r *Results) Write(dir string, facts []Fact) error {
 		store.WriteFile(filepath.Join(dir, "numbers.csv"), numbers),
 		store.WriteFile(filepath.Join(dir, "runs.csv"), runList),
 	)
+}
+
+// basis is what the report rests on: runs that are measured or failed, and those whose numbers were kept.
+func (r *Results) basis() string {
+	text := fmt.Sprintf("%d, of which %d are measured; seeds 1 to %d", len(r.Plan.Trials), r.measured(), r.Plan.Seeds)
+	if n := len(r.failed); n > 0 {
+		text += fmt.Sprintf("; %d failed", n)
+	}
+	if n := r.countKept(); n > 0 {
+		text += fmt.Sprintf("; the numbers of %d come from earlier runs and were not computed again", n)
+	}
+	return text
 }
 
 // titles are the headings of the parts.
