@@ -106,7 +106,7 @@ func (c *runComputer) forecast(ctx context.Context, s trained.Series, q *Forecas
 func describe(run *trained.Run, c *runComputer, z sizes, l Limits) Description {
 	info := run.Info()
 	d := Description{
-		Run: info.Name, Family: run.Family(), Step: run.Step(), SHA256: info.ParametersSHA256, NX: z.nx, NU: z.nu,
+		Run: info.Name, Family: run.Family(), Step: run.Step(), SHA256: run.SHA256(), NX: z.nx, NU: z.nu,
 		Incremental: c.online != nil, History: l.History,
 	}
 	if names, err := run.Columns(); err == nil { // names are a convenience

@@ -63,7 +63,7 @@ func (r *Run) exported(horizon int) (export.Model, error) {
 	}
 	d := f.Dims()
 	m := export.Model{Description: export.Description{
-		Family: r.config.Model.Kind, Step: r.Step(), SHA256: r.info.ParametersSHA256, NX: d.NX, NU: d.NU, NZ: d.NZ,
+		Family: r.config.Model.Kind, Step: r.Step(), SHA256: r.SHA256(), NX: d.NX, NU: d.NU, NZ: d.NZ,
 		M: d.M, Horizon: horizon,
 	}, Scale: r.scale, Tensors: export.Parameters(r.model)}
 	if columns, err := r.Columns(); err == nil { // names are a convenience: the files of training may be gone

@@ -124,6 +124,10 @@ func (r *Run) Info() store.Info { return r.info }
 // Step is the number of updates that the parameters have had.
 func (r *Run) Step() uint64 { return r.checkpoint.Step }
 
+// SHA256 is the hash of the parameters after these updates, never of their average. That in Info is of the newest
+// checkpoint, which may be another one.
+func (r *Run) SHA256() string { return r.checkpoint.ParamsSHA256 }
+
 // Config is the resolved configuration, in YAML.
 func (r *Run) Config() []byte { return r.config.YAML() }
 
