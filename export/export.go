@@ -53,15 +53,17 @@ type Model struct {
 type Description struct {
 	Format       string   `json:"format"` // of this file
 	Family       string   `json:"family"`
-	Step         uint64   `json:"step"` // updates that the parameters have had
-	SHA256       string   `json:"params_sha256"`
+	Step         uint64   `json:"step"`          // updates that the parameters have had
+	SHA256       string   `json:"params_sha256"` // of these parameters, before averaging
 	NX           int      `json:"nx"`
 	NU           int      `json:"nu"`
 	NZ           int      `json:"nz"`
 	M            int      `json:"m"`
-	Warmup       int      `json:"warmup"`  // first observations that graph initial takes; without graphs, lags
-	Horizon      int      `json:"horizon"` // steps of graph predict
-	DT           float64  `json:"dt"`      // time between two steps; 0: unknown
+	Warmup       int      `json:"warmup"`         // first observations that graph initial takes; without graphs, lags
+	Horizon      int      `json:"horizon"`        // steps of graph predict
+	DT           float64  `json:"dt"`             // time between two steps; 0: unknown
+	Residual     bool     `json:"residual"`       // whether each base system has z in it, see model.Systems
+	Floor        float64  `json:"variance_floor"` // that each has in its noise
 	Observations []string `json:"observations"`
 	Controls     []string `json:"controls"`
 }

@@ -69,6 +69,10 @@ func (r *Run) exported(horizon int) (export.Model, error) {
 	if columns, err := r.Columns(); err == nil { // names are a convenience: the files of training may be gone
 		m.Observations, m.Controls, m.DT = columns.Observations, columns.Controls, columns.DT
 	}
+	if s, ok := f.(model.Systematic); ok {
+		y := s.Systems()
+		m.Residual, m.Floor = y.Residual, y.Floor
+	}
 	if e, ok := f.(model.Exporter); ok {
 		m.Warmup, m.Graphs = e.Warmup(), e.Graphs(horizon)
 	}
