@@ -144,5 +144,5 @@ func percent(a, b uint64) int {
 	if b == 0 {
 		return 0
 	}
-	return int(float64(a) / float64(b) * 100)
+	return int(100 * a / b)
 }

@@ -111,6 +111,15 @@ func TestProgress_Line(t *testing.T) {
 	}
 }
 
+// TestProgress_Percent is exact: what is done of a hundred steps is so many per cent.
+func TestProgress_Percent(t *testing.T) {
+	for step := range uint64(101) {
+		if line, want := (Progress{Step: step, Steps: 100}).Line(0), fmt.Sprintf("  %d%%  ", step); !strings.Contains(line, want) {
+			t.Errorf("step %d: %s", step, line)
+		}
+	}
+}
+
 func TestProgress_LineFitsTheWidth(t *testing.T) {
 	p := example()
 	for width := 200; width > 40; width-- {
