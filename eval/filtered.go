@@ -14,6 +14,7 @@ const filterPaths = 8
 // switch. Memory is float64 of its own, summed over chunks by trial.
 type filtered struct {
 	T, NZ, M int
+	Systems  int       // that all bodies share: M of a model without bodies
 	z        []float64 // [N,T,NZ] posterior mean of the latent state, averaged over filterPaths
 	sample   []float64 // [N,T,M] mixing weights along the first path
 	mean     []float64 // [N,T,M] mixing weights averaged over filterPaths
@@ -34,7 +35,8 @@ func unfiltered(f model.Forecaster) *filtered {
 	if !filters(f) {
 		return nil
 	}
-	return &filtered{NZ: f.Dims().NZ, M: f.Dims().M}
+	d := f.Dims()
+	return &filtered{NZ: d.NZ, M: d.M, Systems: d.Regimes()}
 }
 
 // filter infers the latent states and mixing weights of trials from all that was observed and applied. The first draw
@@ -42,18 +44,17 @@ func unfiltered(f model.Forecaster) *filtered {
 // draw+p, so that noiseOfTraining and noiseOfTest must lie filterPaths apart. Controls are the true ones. The
 // result is the same for any number of threads.
 func (t Task) filter(f model.Forecaster, d trials, draw uint32) *filtered {
-	if !filters(f) {
+	all := unfiltered(f)
+	if all == nil {
 		return nil
 	}
-	dims := f.Dims()
-	all := &filtered{
-		T: d.T, NZ: dims.NZ, M: dims.M,
-		z: make([]float64, d.N*d.T*dims.NZ), sample: make([]float64, d.N*d.T*dims.M), mean: make([]float64, d.N*d.T*dims.M),
-	}
+	steps, nu := d.N*d.T, f.Dims().NU
+	all.T, all.z = d.T, make([]float64, steps*all.NZ)
+	all.sample, all.mean = make([]float64, steps*all.M), make([]float64, steps*all.M)
 	work := chunks(d.N, d.T-1, d.T-1)
 	forEach(f, t.Threads, len(work), func(f model.Forecaster, i int) {
 		c := work[i]
-		batch := d.batch(c.first, c.n, 0, d.T, dims.NU, true)
+		batch := d.batch(c.first, c.n, 0, d.T, nu, true)
 		var answer model.Filtering
 		for path := range filterPaths {
 			noise := rng.New(t.Seed, rng.Evaluation).At(uint64(c.start), uint32(c.index), draw+uint32(path))

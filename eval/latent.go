@@ -53,7 +53,7 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 	if err := task.validate(f.Dims(), spec); err != nil {
 		return LatentReport{}, err
 	}
-	r := LatentReport{Task: task, Environment: spec.Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
+	r := LatentReport{Task: task, Environment: spec.Name}
 	test := task.test(env, task.Length)
 	r.look(probes, &test, task.filter(f, test, noiseOfTest))
 	return r, nil
@@ -61,7 +61,7 @@ func Latent(f model.Forecaster, env envs.Env, task Task) (LatentReport, error) {
 
 // LatentMetrics is what Latent reports, before it is measured. The values mean nothing.
 func LatentMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
-	r := LatentReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
+	r := LatentReport{Task: task, Environment: env.Spec().Name}
 	r.look(probesOf(env), &trials{}, unfiltered(f))
 	return r.Report().Metrics
 }
@@ -70,18 +70,17 @@ func LatentMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
 // planes alone.
 func (r *LatentReport) look(probes envs.Probes, test *trials, hidden *filtered) {
 	if hidden == nil {
-		r.M, r.Systems = 0, 0
 		r.Notes = append(r.Notes, "This family of models infers no latent state.")
 		return
 	}
 	for _, rate := range probes.Rates {
 		r.Planes = append(r.Planes, latentPlane(rate, test, hidden))
 	}
-	if r.Systems < 2 {
-		r.M, r.Systems = 0, 0
+	if hidden.Systems < 2 {
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
 		return
 	}
+	r.M, r.Systems = hidden.M, hidden.Systems
 	for _, c := range probes.Limited {
 		r.Curves = append(r.Curves, activation(c.Label(), -1, 1, test, hidden,
 			func(x []float32) float64 { return float64(x[c.Index]) }))

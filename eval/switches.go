@@ -66,7 +66,7 @@ func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error)
 	if err := task.validate(f.Dims(), spec); err != nil {
 		return SwitchReport{}, err
 	}
-	r := SwitchReport{Task: task, Environment: spec.Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
+	r := SwitchReport{Task: task, Environment: spec.Name}
 	test := task.test(env, task.Length)
 	r.look(env, &test, task.filter(f, test, noiseOfTest))
 	return r, nil
@@ -74,18 +74,18 @@ func Switches(f model.Forecaster, env envs.Env, task Task) (SwitchReport, error)
 
 // SwitchMetrics is what Switches reports, before it is measured. The values mean nothing.
 func SwitchMetrics(f model.Forecaster, env envs.Env, task Task) []Metric {
-	r := SwitchReport{Task: task, Environment: env.Spec().Name, M: f.Dims().M, Systems: f.Dims().Regimes()}
+	r := SwitchReport{Task: task, Environment: env.Spec().Name}
 	r.look(env, &trials{}, unfiltered(f))
 	return r.Report().Metrics
 }
 
 // look enters what a model infers about trials. A model with fewer than two base systems gets a note alone.
 func (r *SwitchReport) look(env envs.Env, test *trials, hidden *filtered) {
-	if hidden == nil || r.Systems < 2 {
-		r.M, r.Systems = 0, 0
+	if hidden == nil || hidden.Systems < 2 {
 		r.Notes = append(r.Notes, "This family of models has no switch to look at.")
 		return
 	}
+	r.M, r.Systems = hidden.M, hidden.Systems
 	probes := probesOf(env)
 	weights := shares(hidden.sample, r.Systems)
 	labels := r.use(weights, test, env.Spec(), probes.Contacts)
