@@ -32,7 +32,7 @@ func (m Mixture) Quantile(level float64) float64 {
 		if middle <= low || middle >= high {
 			break
 		}
-		if m.cumulative(middle) < level {
+		if _, upTo := m.shares(middle); upTo < level {
 			low = middle
 		} else {
 			high = middle
@@ -41,19 +41,23 @@ func (m Mixture) Quantile(level float64) float64 {
 	return high
 }
 
-// cumulative is the share of the distribution that does not exceed x. A Gaussian adds Φ((x − μ)/σ), a point a step
-// at its place.
-func (m Mixture) cumulative(x float64) float64 {
-	sum := 0.0
+// shares are those of the distribution that lie below x, and that do not exceed it; points at x are between them. A
+// Gaussian adds Φ((x − μ)/σ), a point a step at its place.
+func (m Mixture) shares(x float64) (below, upTo float64) {
 	for i, mean := range m.Means {
 		switch sd := m.Deviations[i]; {
 		case sd > 0:
-			sum += 0.5 * math.Erfc((mean-x)/(sd*math.Sqrt2))
-		case mean <= x:
-			sum++
+			share := 0.5 * math.Erfc((mean-x)/(sd*math.Sqrt2))
+			below, upTo = below+share, upTo+share
+		case mean < x:
+			below++
+			upTo++
+		case mean == x:
+			upTo++
 		}
 	}
-	return sum / float64(len(m.Means))
+	n := float64(len(m.Means))
+	return below / n, upTo / n
 }
 
 // CRPS is the continuous ranked probability score of the distribution for the value x, in the unit of x; less is

@@ -8,7 +8,7 @@ import (
 func TestMixture_Quantile(t *testing.T) {
 	m := Mixture{[]float64{-1, 3}, []float64{0.5, 2}}
 	for _, level := range []float64{0.01, 0.3, 0.5, 0.9} {
-		if got := m.cumulative(m.Quantile(level)); math.Abs(got-level) > 1e-12 {
+		if _, got := m.shares(m.Quantile(level)); math.Abs(got-level) > 1e-12 {
 			t.Errorf("level %g: the share up to the quantile is %g", level, got)
 		}
 	}
@@ -33,7 +33,7 @@ func TestMixture_CRPS(t *testing.T) {
 		for _, x := range []float64{-2, 0.4, 5} {
 			integral, step := 0.0, 1e-3
 			for y := -30.0; y < 30; y += step {
-				f := m.cumulative(y + step/2)
+				_, f := m.shares(y + step/2)
 				if y+step/2 >= x {
 					f--
 				}

@@ -309,12 +309,12 @@ func (r *RecordedReport) score(row []float64, width int, s recordedStart, d mode
 				}
 				m := p.of()
 				sums[sumRanked] += m.CRPS(truth)
-				place := m.cumulative(truth)
+				below, upTo := m.shares(truth)
 				for l, level := range Levels {
 					switch {
 					case math.IsNaN(p.mean):
 						sums[sumCovered+l] = p.mean
-					case math.Abs(place-0.5) <= level/2:
+					case upTo-0.5 >= -level/2 && below-0.5 <= level/2: // the interval has its ends
 						sums[sumCovered+l]++
 					}
 				}

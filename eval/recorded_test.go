@@ -95,6 +95,26 @@ func TestRecorded_TheRuleMakesNoError(t *testing.T) {
 	}
 }
 
+// TestRecorded_ConstantChannels: an interval has its ends, so that a rule that is always right holds all that is
+// observed.
+func TestRecorded_ConstantChannels(t *testing.T) {
+	o := recordedOptions()
+	for _, list := range [][]eval.Recording{o.Training, o.Test} {
+		for i := range list {
+			for j := range list[i].Observations {
+				list[i].Observations[j] = 0.5
+			}
+		}
+	}
+	for _, share := range recorded(t, newRule(), o).Scores[1].Coverage {
+		for k, v := range share {
+			if v != 1 {
+				t.Errorf("persistence holds %g at %d", v, k+1)
+			}
+		}
+	}
+}
+
 // TestRecorded_SaysWhatItTakes before it predicts anything: as many starts as it then has, and at least the bytes of its
 // paths. What does not fit is not begun.
 func TestRecorded_SaysWhatItTakes(t *testing.T) {
