@@ -21,11 +21,17 @@ func (r *RecordedReport) summarise(sums *tally, nx, width int, b *baselines) {
 	place := func(predictor int) int { return recordedFirst + predictor*recordedSums + sumSquare }
 	squared := make([][]Estimate, len(names))
 	for k := range r.Horizon {
-		// Channels are summed first: an estimate needs no more.
+		// Channels are summed first: an estimate needs no more. A recording of which nothing was measured here is none of
+		// those that the standard error is over.
 		here := newTally(sums.n, width)
+		here.n = 0
 		for n := range sums.n {
+			row := here.row(here.n)
 			for i, v := range sums.row(n)[k*nx*width : (k+1)*nx*width] {
-				here.row(n)[i%width] += v
+				row[i%width] += v
+			}
+			if row[recordedCount] > 0 {
+				here.n++
 			}
 		}
 		ratio := func(a, b int) Estimate {

@@ -115,6 +115,20 @@ func TestRecorded_ConstantChannels(t *testing.T) {
 	}
 }
 
+// TestRecorded_StandardErrorsAreOverWhatIsPredicted: recordings that are too short for a prediction change no number.
+func TestRecorded_StandardErrorsAreOverWhatIsPredicted(t *testing.T) {
+	o := recordedOptions()
+	without := recorded(t, newRule(), o)
+	for _, e := range spiral(3, 5) {
+		e.Scale = o.Test[0].Scale
+		o.Test = append(o.Test, e)
+	}
+	with := recorded(t, newRule(), o)
+	if !slices.Equal(with.Persistence, without.Persistence) || !slices.Equal(with.OverPersistence, without.OverPersistence) {
+		t.Errorf("persistence has %v, without the short ones %v", with.Persistence, without.Persistence)
+	}
+}
+
 // TestRecorded_SaysWhatItTakes before it predicts anything: as many starts as it then has, and at least the bytes of its
 // paths. What does not fit is not begun.
 func TestRecorded_SaysWhatItTakes(t *testing.T) {
