@@ -153,7 +153,7 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 	r.summarise(sums, d.NX, width, b)
 	r.each(sums, starts, d.NX, width, b)
 	r.compare(starts, func(i int) []float64 { return parts[i/trialsPerQuery][i%trialsPerQuery] }, d.NX, width, b.scale)
-	if d.NX <= mostDistributed {
+	if len(o.Names) > 0 && d.NX <= mostDistributed {
 		r.Fan = o.fan(f, starts, r.Horizon, d)
 	}
 	return r, nil

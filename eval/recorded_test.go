@@ -129,6 +129,18 @@ func TestRecorded_StandardErrorsAreOverWhatIsPredicted(t *testing.T) {
 	}
 }
 
+// TestRecorded_SmallImages have no fan: their pixels are no channels to draw.
+func TestRecorded_SmallImages(t *testing.T) {
+	o := recordedOptions()
+	if r := recorded(t, newRule(), o); r.Fan == nil {
+		t.Error("channels with names have no fan")
+	}
+	o.Names = nil
+	if r := recorded(t, newRule(), o); r.Fan != nil {
+		t.Errorf("pixels have the fan %+v", r.Fan)
+	}
+}
+
 // TestRecorded_SaysWhatItTakes before it predicts anything: as many starts as it then has, and at least the bytes of its
 // paths. What does not fit is not begun.
 func TestRecorded_SaysWhatItTakes(t *testing.T) {

@@ -105,3 +105,11 @@ func TestTimelines_TruthAboveWhatWasFound(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelines_WithoutChannels: regimes of images have a strip alone, with the title of the series.
+func TestTimelines_WithoutChannels(t *testing.T) {
+	svg, err := Timelines{Columns: []Timeline{{Title: "film", Regimes: []int{0, 1}, True: []int{0, 0}}}, Regimes: 2}.Figure().SVG()
+	if err != nil || !strings.Contains(string(svg), ">film<") || !strings.Contains(string(svg), ">true<") {
+		t.Errorf("%.200s, %v", svg, err)
+	}
+}

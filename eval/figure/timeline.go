@@ -120,7 +120,11 @@ func (t Timelines) panels(rows int) [][]panel {
 			p := newPlot(s.axis(), axis{"", 0, 1, 1})
 			p.Y.Tick.Marker = plot.ConstantTicks(s.stripNames())
 			p.Add(strip{s, categories(t.Regimes)})
-			row = append(row, panel{Plot: p})
+			strip := panel{Plot: p}
+			if rows == 0 { // no channel has the title
+				strip.title = s.Title
+			}
+			row = append(row, strip)
 		}
 		panels = append(panels, row)
 	}
@@ -138,11 +142,13 @@ func leftOf(p *plot.Plot) vg.Length {
 func (t Timelines) keys() [][]sample {
 	var signs []sample
 	// The first channel of the first series stands for all: they have the same lists.
-	if t.Columns[0].Tracks[0].Truth != nil {
-		signs = append(signs, sample{text: "data", line: line(ink, 1.2)})
-	}
-	if t.Means != "" {
-		signs = append(signs, sample{text: t.Means, line: t.Columns[0].Tracks[0].meanStyle()})
+	for _, k := range t.Columns[0].Tracks[:min(len(t.Columns[0].Tracks), 1)] {
+		if k.Truth != nil {
+			signs = append(signs, sample{text: "data", line: line(ink, 1.2)})
+		}
+		if t.Means != "" {
+			signs = append(signs, sample{text: t.Means, line: k.meanStyle()})
+		}
 	}
 	if t.Bands != "" {
 		signs = append(signs, sample{text: t.Bands, fill: translucent(blue, 0.25)})
