@@ -76,7 +76,8 @@ func (s Subject) Backtest() (RecordedReport, error) {
 	}
 	r, err := Recorded(s.Forecaster, s.recorded())
 	if err == nil && r.Fan != nil && r.Fan.Regimes != nil {
-		r.Fan.Regimes = Renumbered([][]int{r.Fan.Regimes}, s.Numbering())[0]
+		bodies := Renumbered(append([][]int{r.Fan.Regimes}, r.Fan.Others...), s.Numbering())
+		r.Fan.Regimes, r.Fan.Others = bodies[0], bodies[1:]
 	}
 	return r, err
 }

@@ -87,6 +87,7 @@ type Fan struct {
 	Mean         [][]float64
 	Lower, Upper [][]float64 // of the central interval of 80 %
 	Regimes      []int       // of the shown steps, inferred from all of them, as the family counts; nil: it has none
+	Others       [][]int     // the same of further bodies; nil: there is one
 	M            int         // how many regimes there are
 }
 
@@ -364,15 +365,11 @@ func (o RecordedOptions) fan(f model.Forecaster, starts []recordedStart, horizon
 		}
 		y.Mean, y.Lower, y.Upper = append(y.Mean, mean), append(y.Lower, low), append(y.Upper, high)
 	}
-	y.Regimes, y.M = o.regimes(f, &o.Test[start.recording], y.First, start.at+horizon, d)
-	return y
-}
-
-// regimes are the most likely ones of the steps from first to end of a recording, of several bodies those of the first.
-func (o RecordedOptions) regimes(f model.Forecaster, e *Recording, first, end int, d model.Dims) ([]int, int) {
-	if !divides(f) {
-		return nil, 0
+	if divides(f) {
+		noise := rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest)
+		seen := o.Test[start.recording].part(y.First, start.at+horizon)
+		bodies := likeliest(f, seen, SegmentPaths, noise)
+		y.Regimes, y.Others, y.M = bodies[0], bodies[1:], d.Regimes()
 	}
-	noise := rng.New(o.Seed, rng.Evaluation).At(0, 0, noiseOfTest)
-	return likeliest(f, e.part(first, end), SegmentPaths, noise)[0], d.Regimes()
+	return y
 }

@@ -3,6 +3,7 @@ package figure
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,6 +104,34 @@ func TestTimelines_TruthAboveWhatWasFound(t *testing.T) {
 		if got := strings.Contains(string(svg), ">true<"); got != (truth != nil) {
 			t.Errorf("truth %v: a row of its own: %t", truth, got)
 		}
+	}
+}
+
+// TestTimelines_OfBodies: each body has a row of regimes, in the picture and in the table.
+func TestTimelines_OfBodies(t *testing.T) {
+	line := Timeline{
+		Tracks:  []Track{{Name: "x", Truth: []float64{1, 2, 3}}},
+		Regimes: []int{0, 0, 1}, Others: [][]int{{1, 2, 2}, {3, 3, 3}},
+	}
+	f := Timelines{Columns: []Timeline{line}, Regimes: 4}.Figure()
+	svg, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{">body 1<", ">body 2<", ">body 3<"} {
+		if !strings.Contains(string(svg), want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	for k, c := range Colours(4) {
+		if strings.Count(string(svg), "fill:"+c) < 2 { // in the strip and in the key
+			t.Errorf("%s of regime %d is missing", c, k+1)
+		}
+	}
+	table := f.tables[0].table
+	if last := table.Rows[2].Values; !slices.Equal(table.Columns[len(table.Columns)-2:], []string{"regime_of_body_2", "regime_of_body_3"}) ||
+		!slices.Equal(last[len(last)-2:], []float64{2, 3}) {
+		t.Errorf("%q: %v", table.Columns, last)
 	}
 }
 

@@ -34,7 +34,9 @@ func Recorded(r eval.RecordedReport) Figure {
 // fanOf is the forecast that is shown, in the units of the data.
 func fanOf(r eval.RecordedReport) Timelines {
 	y := r.Fan
-	line := Timeline{Title: y.Name, First: y.First, Unit: r.Options.DT, Of: r.Options.TimeUnit, Regimes: y.Regimes}
+	line := Timeline{
+		Title: y.Name, First: y.First, Unit: r.Options.DT, Of: r.Options.TimeUnit, Regimes: y.Regimes, Others: y.Others,
+	}
 	for c, name := range r.Options.Names {
 		of := func(rows [][]float64) []float64 {
 			list := make([]float64, len(rows))

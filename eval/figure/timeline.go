@@ -36,8 +36,9 @@ type Timeline struct {
 	Unit    float64 // time between two steps; 0: steps are counted
 	Of      string  // what Unit is counted in, such as day; empty: unknown
 	Tracks  []Track
-	Regimes []int // of each step from First on; nil: unknown
-	True    []int // the regimes that stand for the true ones; −1: none does; nil: unknown
+	Regimes []int   // of each step from First on; nil: unknown
+	True    []int   // the regimes that stand for the true ones; −1: none does; nil: unknown
+	Others  [][]int // the regimes of further bodies; nil: there is one body
 }
 
 // Track is one channel of a series. Mean, Lower and Upper begin at step Start; Truth may end there or go on.
@@ -267,16 +268,42 @@ func (k Track) meanStyle() draw.LineStyle {
 	return line(blue, 1.5, 4, 2)
 }
 
-// stripNames tell the true regimes, which are drawn above, from those that were found.
-func (s Timeline) stripNames() []plot.Tick {
-	if s.True == nil {
-		return nil
+// strips are the rows of regimes, from the top: the true ones where they are known, and those of each body.
+func (s Timeline) strips() (rows [][]int, names []string) {
+	if s.True != nil {
+		return [][]int{s.True, s.Regimes}, []string{"true", "found"}
 	}
-	return []plot.Tick{{Value: 0.77, Label: "true"}, {Value: 0.23, Label: "found"}}
+	rows = append([][]int{s.Regimes}, s.Others...)
+	for i := range rows {
+		names = append(names, fmt.Sprintf("body %d", i+1))
+	}
+	return rows, names
 }
 
-// strip colours the steps by their regime, below the true one if it is known. What leads to a step is drawn left
-// of it. Steps without a regime are grey.
+// stripNames stand beside the rows of regimes, if there are several.
+func (s Timeline) stripNames() []plot.Tick {
+	rows, names := s.strips()
+	if len(rows) < 2 {
+		return nil
+	}
+	var marks []plot.Tick
+	for i, name := range names {
+		bottom, top := stripOf(i, len(rows))
+		marks = append(marks, plot.Tick{Value: (bottom + top) / 2, Label: name})
+	}
+	return marks
+}
+
+// stripOf is the place of row i of n, from the top: rows divide 0 to 1, with gaps of a sixth of a row between them.
+func stripOf(i, n int) (bottom, top float64) {
+	gap := 0.16 / float64(n)
+	height := (1 - gap*float64(n-1)) / float64(n)
+	top = 1 - float64(i)*(height+gap)
+	return top - height, top
+}
+
+// strip colours the steps by their regime, below the true one if it is known, or a row for each body. What leads to a
+// step is drawn left of it. Steps without a regime are grey.
 type strip struct {
 	series  Timeline
 	palette []color.NRGBA
@@ -284,12 +311,11 @@ type strip struct {
 
 // Plot implements plot.Plotter.
 func (s strip) Plot(c draw.Canvas, p *plot.Plot) {
-	top := 1.0
-	if s.series.True != nil {
-		top = 0.46
-		s.rows(c, p, s.series.True, 0.54, 1)
+	rows, _ := s.series.strips()
+	for i, regimes := range rows {
+		bottom, top := stripOf(i, len(rows))
+		s.rows(c, p, regimes, bottom, top)
 	}
-	s.rows(c, p, s.series.Regimes, 0, top)
 }
 
 // rows draws regimes as a row of boxes from bottom to top. Bottom and top are between 0 and 1.
@@ -317,6 +343,9 @@ func (t Timelines) table(rows int) eval.Table {
 	}
 	if t.Regimes > 0 {
 		all.Columns = append(all.Columns, "regime", "true")
+		for i := range t.Columns[0].Others {
+			all.Columns = append(all.Columns, fmt.Sprintf("regime_of_body_%d", i+2))
+		}
 	}
 	// Lists begin and end at different steps: outside of one there is no number.
 	of := func(values []float64, i int) float64 {
@@ -334,6 +363,9 @@ func (t Timelines) table(rows int) eval.Table {
 			}
 			if t.Regimes > 0 {
 				row.Values = append(row.Values, regimeAt(s.Regimes, step), regimeAt(s.True, step))
+				for _, body := range s.Others {
+					row.Values = append(row.Values, regimeAt(body, step))
+				}
 			}
 			all.Rows = append(all.Rows, row)
 		}
