@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
 // sight is what eyes make of linear red, green and blue: normal ones, and those that lack the cones for long, middle or
@@ -104,6 +106,24 @@ func TestTimelines_TruthAboveWhatWasFound(t *testing.T) {
 		if got := strings.Contains(string(svg), ">true<"); got != (truth != nil) {
 			t.Errorf("truth %v: a row of its own: %t", truth, got)
 		}
+	}
+}
+
+// TestMarks_AsManyColoursAsModes: no two modes of the data look the same, however they are numbered.
+func TestMarks_AsManyColoursAsModes(t *testing.T) {
+	e := files.Episode{Modes: []int32{0, 8, 16, -1, 3, 8}}
+	seen := map[color.Color]int32{}
+	for _, m := range marks(&files.Dataset{Episodes: []files.Episode{{}, e}}) {
+		for step, mode := range e.Modes {
+			c := m.color(&e, step)
+			if other, known := seen[c]; known && other != mode {
+				t.Errorf("modes %d and %d are %v", other, mode, c)
+			}
+			seen[c] = mode
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("5 modes have the colours %v", seen)
 	}
 }
 

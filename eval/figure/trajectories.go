@@ -91,13 +91,19 @@ func marks(d *files.Dataset) []mark {
 			return nil
 		}})
 	}
-	if slices.ContainsFunc(d.Episodes, func(e files.Episode) bool { return e.Modes != nil }) {
-		palette := categories(8)
+	var modes []int32 // the different ones, each of which has a colour of its own
+	for _, e := range d.Episodes {
+		modes = append(modes, e.Modes...)
+		slices.Sort(modes)
+		modes = slices.Compact(modes)
+	}
+	if palette := categories(len(modes)); len(modes) > 0 {
 		list = append(list, mark{"mode", func(e *files.Episode, t int) color.Color {
 			if e.Modes == nil {
 				return nil
 			}
-			return palette[((int(e.Modes[t])%8)+8)%8]
+			k, _ := slices.BinarySearch(modes, e.Modes[t])
+			return palette[k]
 		}})
 	}
 	return list
