@@ -55,6 +55,40 @@ func (l lagging) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stre
 	copy(dst.Switches[width:], slices.Clone(dst.Switches[:len(dst.Switches)-width]))
 }
 
+// diverged is a simulator whose states and weights are not finite from some step on.
+type diverged struct{ *simulator }
+
+func (d diverged) Clone() model.Forecaster { return d }
+
+func (d diverged) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {
+	d.simulator.Filter(dst, prefix, noise)
+	for _, list := range [][]float32{dst.Mean, dst.Switches} {
+		for i := len(list) / 2; i < len(list); i++ {
+			list[i] = float32(math.NaN())
+		}
+	}
+}
+
+// TestProbes_OfAStateThatDiverges: what is not finite is no number, and no error that hides the other numbers.
+func TestProbes_OfAStateThatDiverges(t *testing.T) {
+	env, o := newMaze(t), probeTask()
+	o.Episodes, o.Training = 10, 10
+	f := diverged{newSimulator(env, o)}
+	r, err := eval.Velocity(f, env, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Probes {
+		if math.IsNaN(p.Mean.Value) != (p.Key == "z") {
+			t.Errorf("%s: R² %v", p.Name, p.Mean)
+		}
+	}
+	u, err := eval.Switches(f, env, o)
+	if err != nil || !math.IsNaN(u.Perplexity.Value) {
+		t.Errorf("perplexity %v, %v", u.Perplexity, err)
+	}
+}
+
 // TestContact_LabelsAsWeightsAreRead: weights that are the labels give F1 1 and all information; those of the step
 // before do not.
 func TestContact_LabelsAsWeightsAreRead(t *testing.T) {

@@ -110,7 +110,7 @@ func shares(w []float64, m int) []float64 {
 		for _, v := range w[i : i+m] {
 			sum += v
 		}
-		if sum > 0 {
+		if sum != 0 { // NaN too: what is not finite is no share
 			for j, v := range w[i : i+m] {
 				scaled[i+j] = v / sum
 			}
@@ -210,9 +210,12 @@ func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	})
 }
 
-// entropy of weights that need not sum to 1, in nats. It is 0 of nothing.
+// entropy of weights that need not sum to 1, in nats. It is 0 of nothing, and NaN if a weight is.
 func entropy(w []float64) float64 {
 	h, all := 0.0, sum(w)
+	if math.IsNaN(all) {
+		return all
+	}
 	for _, v := range w {
 		if v > 0 {
 			h -= v / all * math.Log(v/all)

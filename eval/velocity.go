@@ -13,7 +13,7 @@ const probeFrom = 3
 // VelocityProbe is how well a linear map of some features gives what no single observation shows.
 type VelocityProbe struct {
 	Name, Key string
-	// 1 is a perfect read-out, 0 what the mean of the test steps gives.
+	// 1 is a perfect read-out, 0 what the mean of the test steps gives; NaN: the states are not finite.
 	R2   []Estimate // for each of VelocityReport.Rates
 	Mean Estimate   // over them
 }
@@ -65,8 +65,11 @@ func Velocity(f model.Forecaster, env envs.Env, task Task) (VelocityReport, erro
 		x, y := designMatrix(p, &training, seen, probes.Rates)
 		in := len(x) / (len(y) / len(probes.Rates))
 		w, err := leastSquares(x, y, in, len(probes.Rates))
-		if err != nil {
+		if err != nil && !p.latent {
 			return VelocityReport{}, fmt.Errorf("fit %s: %w", p.name, err)
+		}
+		if err != nil { // states that are not finite: nothing can be read out
+			w = affine{in, len(probes.Rates), missing(in * len(probes.Rates)), missing(len(probes.Rates))}
 		}
 		sums, pairs := readOut(w, p, &test, hidden, probes.Rates)
 		r.Probes = append(r.Probes, velocityProbe(p, sums, len(probes.Rates)))
