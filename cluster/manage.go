@@ -239,13 +239,9 @@ func workerFile(name string) (string, error) {
 
 // workerKeys are the files of keys of single workers: the numbered ones by their numbers, then the others.
 func (f *folder) workerKeys() ([]string, error) {
-	paths, err := filepath.Glob(f.join(workerPrefix + "*" + extension))
+	list, err := fs.Glob(os.DirFS(f.path), workerPrefix+"*"+extension)
 	if err != nil {
 		return nil, fmt.Errorf("look for the keys of workers: %w", err)
-	}
-	var list []string
-	for _, path := range paths {
-		list = append(list, filepath.Base(path))
 	}
 	slices.SortFunc(list, func(a, b string) int {
 		x, y := number(a), number(b)

@@ -42,7 +42,7 @@ func shortOf(t *testing.T, dir, name string) string {
 
 // A key for each worker takes the place of the one for all; what is there is kept, and more can be asked for.
 func TestInit_Numbered(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "keys [1]")
 	initKeys(t, InitConfig{Dir: dir, Numbered: 11})
 	want := []string{"coordinator", "operator", "worker-1", "worker-2", "worker-3", "worker-4", "worker-5", "worker-6", "worker-7", "worker-8", "worker-9", "worker-10", "worker-11"}
 	if got := namesOf(t, dir); !slices.Equal(got, want) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -271,13 +272,14 @@ func (a *app) keeps(name, path string) bool {
 	if err != nil {
 		return false
 	}
-	for _, pattern := range []string{"*", filepath.Join(store.Checkpoints, "*")} {
-		list, err := filepath.Glob(filepath.Join(a.runsDir, name, pattern))
+	folder := filepath.Join(a.runsDir, name)
+	for _, pattern := range []string{"*", store.Checkpoints + "/*"} {
+		list, err := fs.Glob(os.DirFS(folder), pattern)
 		if err != nil {
 			return false
 		}
 		for _, own := range list {
-			if of, err := os.Stat(own); err == nil && os.SameFile(info, of) {
+			if of, err := os.Stat(filepath.Join(folder, own)); err == nil && os.SameFile(info, of) {
 				return true
 			}
 		}

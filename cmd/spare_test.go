@@ -12,6 +12,7 @@ import (
 func TestOutputs_SpareInputs(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
+	c.dir = filepath.Join(filepath.Dir(c.dir), "runs [1]") // which is no pattern
 	folder := c.folder()
 	mine := filepath.Join(folder, "mine.csv")
 	data := filepath.Join(folder, "data")

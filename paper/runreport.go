@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -162,12 +163,12 @@ func averaged(curve [][2]float64) [][2]float64 {
 // value of the CSV file. What was measured of the run is shown as the command printed it.
 func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 	s := Section{Title: "Run " + name}
-	tables, err := filepath.Glob(filepath.Join(folder, "tables", "*.json"))
+	tables, err := fs.Glob(os.DirFS(folder), "tables/*.json")
 	if err != nil {
 		return s, fmt.Errorf("list the measurements of run %s: %w", name, err)
 	}
 	for _, file := range tables {
-		protocol := strings.TrimSuffix(filepath.Base(file), ".json")
+		protocol := strings.TrimSuffix(path.Base(file), ".json")
 		numbers, err := ReadNumbers(folder, protocol)
 		if err != nil {
 			return s, err
@@ -175,7 +176,7 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 		for _, metric := range numbers.Names() {
 			w.Write([]string{name, protocol, metric, strconv.FormatFloat(numbers[metric], 'g', -1, 64)})
 		}
-		text, err := store.ReadFile(strings.TrimSuffix(file, ".json") + ".txt")
+		text, err := store.ReadFile(filepath.Join(folder, "tables", protocol+".txt"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, fmt.Errorf("read what was measured: %w", err)
 		}
@@ -207,16 +208,16 @@ func verdictOf(text string) string {
 // copied copies the figures of a run, as PNG and SVG where they are there, under names that begin with the run's,
 // and returns their blocks.
 func copied(to, from, name string) ([]Block, error) {
-	pictures, err := filepath.Glob(filepath.Join(from, "*.png"))
+	pictures, err := fs.Glob(os.DirFS(from), "*.png")
 	if err != nil {
 		return nil, fmt.Errorf("list the figures of run %s: %w", name, err)
 	}
 	var blocks []Block
 	for _, file := range pictures {
-		stem := strings.TrimSuffix(filepath.Base(file), ".png")
+		stem := strings.TrimSuffix(file, ".png")
 		block := Block{Figure: &Figure{Caption: name + ": " + stem + ".", Alt: stem + " of run " + name}}
 		for extension, path := range map[string]*string{".png": &block.Figure.File, ".svg": &block.Figure.Vector} {
-			data, err := store.ReadFile(strings.TrimSuffix(file, ".png") + extension)
+			data, err := store.ReadFile(filepath.Join(from, stem+extension))
 			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}

@@ -2,7 +2,10 @@ package paper
 
 import (
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -72,12 +75,12 @@ func overSeeds(runsDir string, list []Run) (Section, error) {
 
 // collect appends the metrics of one number that a run has, by protocol and name.
 func collect(values map[string][]float64, folder string) error {
-	tables, err := filepath.Glob(filepath.Join(folder, "tables", "*.json"))
+	tables, err := fs.Glob(os.DirFS(folder), "tables/*.json")
 	if err != nil {
 		return fmt.Errorf("list the measurements in %s: %w", folder, err)
 	}
 	for _, file := range tables {
-		protocol := strings.TrimSuffix(filepath.Base(file), ".json")
+		protocol := strings.TrimSuffix(path.Base(file), ".json")
 		numbers, err := ReadNumbers(folder, protocol)
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // TestOverSeeds: runs that differ in nothing but their seed are one table, with the mean, its standard error and the
 // range of each single number. A seed that is given twice counts once, and a run without a partner has no table.
 func TestOverSeeds(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "runs [1]")
 	var list []Run
 	for i, c := range []struct {
 		seed     uint64

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -70,12 +72,12 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 
 // removeOld removes the event files of the splits below a folder, those of Live among them.
 func removeOld(out string) error {
-	old, err := filepath.Glob(filepath.Join(out, "*", "events.out.tfevents.*.switchyard*"))
+	old, err := fs.Glob(os.DirFS(out), "*/events.out.tfevents.*.switchyard*")
 	if err != nil {
 		return fmt.Errorf("look for event files: %w", err)
 	}
 	for _, path := range old {
-		if err := disk.System().Remove(path); err != nil {
+		if err := disk.System().Remove(filepath.Join(out, path)); err != nil {
 			return fmt.Errorf("replace event files: %w", err)
 		}
 	}

@@ -81,11 +81,11 @@ func (s *Server) latestOf(run Run) map[string]any {
 // out. A change is noticed by the times of the files, to the resolution of the file system.
 func (s *Server) factsOf(name string) facts {
 	folder := filepath.Join(s.config.Dir, name)
-	tables, _ := filepath.Glob(filepath.Join(folder, "tables", "*.json")) // the pattern is valid
+	tables, _ := fs.Glob(os.DirFS(folder), "tables/*.json") // the pattern is valid
 	// The time of the folder tells of files that were removed.
 	written := time.Time{}
-	for _, path := range append(tables, filepath.Join(folder, "config.yaml"), filepath.Join(folder, "tables")) {
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(written) {
+	for _, path := range append(tables, "config.yaml", "tables") {
+		if info, err := os.Stat(filepath.Join(folder, path)); err == nil && info.ModTime().After(written) {
 			written = info.ModTime()
 		}
 	}
@@ -101,7 +101,7 @@ func (s *Server) factsOf(name string) facts {
 		f.settings[v.Key] = typed(v.Text)
 	}
 	for _, path := range tables {
-		if readErr := f.measured(path); readErr != nil {
+		if readErr := f.measured(filepath.Join(folder, path)); readErr != nil {
 			err = readErr
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,12 +179,13 @@ func (c *fleet) soon(s fault.Spec) time.Duration {
 // Those of the last 100 ms before a kill may be missing.
 func (c *fleet) counted() (map[string]int64, error) {
 	total := make(map[string]int64)
-	files, err := filepath.Glob(filepath.Join(c.cfg.Folder, "counts", "*"))
+	folder := filepath.Join(c.cfg.Folder, "counts")
+	files, err := fs.Glob(os.DirFS(folder), "*")
 	if err != nil {
 		return nil, fmt.Errorf("look for fault counters: %w", err)
 	}
 	for _, file := range files {
-		counts, _, err := fault.ReadCounts(file)
+		counts, _, err := fault.ReadCounts(filepath.Join(folder, file))
 		if err != nil {
 			return nil, err
 		}
