@@ -160,7 +160,8 @@ func averaged(curve [][2]float64) [][2]float64 {
 }
 
 // measured shows the tables and figures of a run, and enters its numbers. Numbers are rows run, protocol, metric,
-// value of the CSV file. What was measured of the run is shown as the command printed it.
+// value of the CSV file; a value that is not finite is empty. What was measured of the run is shown as the command
+// printed it.
 func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 	s := Section{Title: "Run " + name}
 	tables, err := fs.Glob(os.DirFS(folder), "tables/*.json")
@@ -174,7 +175,11 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 			return s, err
 		}
 		for _, metric := range numbers.Names() {
-			w.Write([]string{name, protocol, metric, strconv.FormatFloat(numbers[metric], 'g', -1, 64)})
+			value := ""
+			if v := numbers[metric]; !math.IsNaN(v) {
+				value = strconv.FormatFloat(v, 'g', -1, 64)
+			}
+			w.Write([]string{name, protocol, metric, value})
 		}
 		text, err := store.ReadFile(filepath.Join(folder, "tables", protocol+".txt"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

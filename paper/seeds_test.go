@@ -1,10 +1,13 @@
 package paper
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/store"
@@ -47,6 +50,14 @@ func TestOverSeeds(t *testing.T) {
 	want := []string{"segmentation accuracy", "0.890", "0.0493", "0.800", "0.970", "3"}
 	if table.Caption != "modes model.switches=3" || len(table.Rows) != 1 || !slices.Equal(table.Rows[0], want) {
 		t.Errorf("%q: %q, want %q", table.Caption, table.Rows, want)
+	}
+	var numbers bytes.Buffer
+	w := csv.NewWriter(&numbers)
+	if _, err := measured(w, t.TempDir(), filepath.Join(dir, "r5"), "r5"); err != nil {
+		t.Error(err)
+	}
+	if w.Flush(); !strings.Contains(numbers.String(), "r5,segmentation,accuracy,\n") {
+		t.Errorf("what is not finite is not empty:\n%s", numbers.String())
 	}
 	if s, err := overSeeds(dir, list[:2]); err != nil || len(s.Blocks) != 0 {
 		t.Errorf("runs that differ in more than a seed: %+v, %v", s, err)
