@@ -234,6 +234,7 @@ func TestAsk_Refuses(t *testing.T) {
 	} {
 		r := c.run(strings.Fields(test.line)...)
 		if r.code != test.code {
+		{"forecast own --quantiles 0.9,0.5,.5", exitUsage, []string{"--quantiles [0.5 0.5 0.9]: a level is there twice"}},
 			t.Errorf("%s: exit code %d, want %d: %s", test.line, r.code, test.code, r.err)
 		}
 		for _, want := range test.want {

@@ -43,6 +43,9 @@ of each array is the recording.`,
 				}
 			}
 			slices.Sort(levels)
+			if one := slices.Compact(slices.Clone(levels)); len(one) < len(levels) {
+				return config.Usagef("--quantiles %v: a level is there twice", levels)
+			}
 			list, columns, err := a.recordings(&f, run)
 			if err != nil {
 				return err
