@@ -43,7 +43,8 @@ the run folder.`,
 	c.Flags().BoolVar(&list, "list", false, "list the protocols that apply to the run, and evaluate nothing")
 	c.Flags().StringVar(&q.Protocol, "protocol", "", "evaluation protocol (default: the usual one of the environment)")
 	c.Flags().IntVar(&q.Episodes, "episodes", 0, "test episodes (default: set by the protocol)")
-	c.Flags().IntVar(&q.Prefix, "prefix", 0, "steps seen before a prediction (default 4)")
+	c.Flags().IntVar(&q.Prefix, "prefix", 0, "steps seen before a prediction (default: set by the "+
+		"protocol)")
 	c.Flags().StringVar(&q.Truth, "truth", "", "`COLUMN` (or array) with the true regime of each step of your data, for "+
 		"protocol segmentation (default z)")
 	c.RegisterFlagCompletionFunc("truth", a.completeOwnColumns)

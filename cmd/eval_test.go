@@ -136,7 +136,7 @@ func TestEval_OwnData(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	writeTrajectories(t, data, 12)
 	c.must(append([]string{"train", "files", "env.files=" + data, "env.test=0.25", "--name", "own"}, small...)...)
-	for _, flags := range [][]string{{}, {"--prefix", "8"}, {"--protocol", "recordings"}} {
+	for _, flags := range [][]string{{}, {"--prefix", "8"}, {"--prefix", "4"}, {"--protocol", "recordings"}} {
 		m := metricsOf(t, c.must(append([]string{"eval", "own", "--json"}, flags...)...).out)
 		errors, ok := m["error"].([]any)
 		if !ok || float64(len(errors)) != m["horizon"] || m["recordings"] != 3.0 || m["rmse_position"] == nil {
@@ -146,7 +146,7 @@ func TestEval_OwnData(t *testing.T) {
 	if list := c.must("eval", "own", "--list").out; !strings.HasPrefix(list, "recordings ") {
 		t.Errorf("listed: %s", list)
 	}
-	for _, name := range []string{"tables/recordings.csv", "figures/recordings.png"} {
+	for _, name := range []string{"tables/recordings.csv", "tables/recordings-prefix4.csv", "figures/recordings.png"} {
 		if _, err := os.Stat(filepath.Join(c.dir, "own", name)); err != nil {
 			t.Error(err)
 		}

@@ -110,7 +110,8 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	stem, figures := p.Name, filepath.Join(r.folder, "figures")
-	if variant := variant(p, q); variant != "" { // beside the usual measurement, not in its place
+	variant := r.variant(p, q)
+	if variant != "" { // beside the usual measurement, not in its place
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
 	tables := filepath.Join(r.folder, "tables")
@@ -120,7 +121,7 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(subject.Recordings, tables)); err != nil {
 		return nil, err
 	}
-	if p.UsualFor(r.config.Env.Kind) && variant(p, q) == "" {
+	if p.UsualFor(r.config.Env.Kind) && variant == "" {
 		r.judge(&found)
 	}
 	e := &Evaluation{}
@@ -191,12 +192,13 @@ func (r *Run) subject(q eval.Question) (eval.Subject, error) {
 
 // variant names a measurement that is not the usual one of the protocol; it is empty for that. Its files have the
 // name as a suffix, its figures a folder of that name.
-func variant(p eval.Protocol, q eval.Question) string {
+func (r *Run) variant(p eval.Protocol, q eval.Question) string {
 	var words []string
 	if q.Fresh && p.Ends {
 		words = append(words, "fresh")
 	}
-	if q.Prefix != 0 && q.Prefix != eval.DefaultPrefix {
+	// The usual prefix of recordings is not the number of steps of the paper.
+	if q.Prefix != 0 && (q.Prefix != eval.DefaultPrefix || r.config.Recorded()) {
 		words = append(words, fmt.Sprintf("prefix%d", q.Prefix))
 	}
 	return strings.Join(words, "-")
