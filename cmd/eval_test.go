@@ -162,6 +162,13 @@ func TestEval_OwnLabels(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	table := func(label string) string {
+	part := []string{"eval", "own", "--protocol", "validation"}
+	if r := c.must(append(part, "--json")...); !strings.HasPrefix(r.out, `{"protocol":"validation"`) {
+		t.Errorf("the validation part is that of %.40s", r.out)
+	}
+	if r := c.must(part...); strings.Contains(r.out, "test recordings") || !strings.Contains(r.out, "that training was validated on") {
+		t.Errorf("of the validation part it is said:\n%s", r.out)
+	}
 		lines := []string{"id,y," + label}
 		for id := range 10 {
 			y := 0.0

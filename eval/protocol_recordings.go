@@ -62,6 +62,8 @@ func ofRecordings(part string) Protocol {
 			f.Scores, f.Each = r.ScoreTable(), r.EachTable(true)
 			if part == "" {
 				f.Picture = r
+			} else {
+				f.Report.Protocol = part
 			}
 			return f, nil
 		},
@@ -110,6 +112,9 @@ func (s Subject) recorded() RecordedOptions {
 		Question: s.Question, Seed: s.Seed, Samples: s.Samples,
 		Calendar: set.Season(), DT: set.Spec.DT, TimeUnit: set.TimeUnit,
 		Each: s.Recordings.Scale.Recordings != nil, Fits: s.Fits,
+	}
+	if len(s.Recordings.Split.Test) == 0 {
+		o.Part = PartValidation
 	}
 	if o.Prefix == 0 {
 		o.Prefix = s.seen(test)

@@ -171,9 +171,13 @@ func (r RecordedReport) Table() Table {
 	if o.Each {
 		in += ", which are those of each recording by itself"
 	}
+	of := "test recordings, which training never saw"
+	if o.Part == PartValidation {
+		of = "recordings that training was validated on"
+	}
 	t.Notes = []string{
-		fmt.Sprintf("%s in %d of %d test recordings, which training never saw; %d steps seen; mean of %d rollouts.",
-			terminal.Count(r.Starts, "start"), r.Episodes, len(o.Test), o.Prefix, o.Samples),
+		fmt.Sprintf("%s in %d of %d %s; %d steps seen; mean of %d rollouts.", terminal.Count(r.Starts, "start"), r.Episodes,
+			len(o.Test), of, o.Prefix, o.Samples),
 		"Per measured value, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the " +
 			"controls. " + season,
 	}

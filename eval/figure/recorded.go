@@ -112,7 +112,7 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 		held.Add(curve{[]point{{0.5, 100 * level}, {float64(r.Horizon) + 0.5, 100 * level}}, line(tone, 0.8, 2, 2)},
 			curve{share, line(tone, 1.5)})
 	}
-	words := fmt.Sprintf("%d starts in %d test recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
+	words := fmt.Sprintf("%d starts in %d held-out recordings, %d steps seen, mean of %d rollouts; right: dashed where "+
 		"intervals of 50, 80 and 95 %% should be", r.Starts, r.Episodes, r.Options.Prefix, r.Options.Samples)
 	row := []panel{{Plot: p, title: "error beside the baselines"}, {Plot: held, title: "what the model's intervals hold"}}
 	page{gridLayout(), [][]panel{row}, words}.draw(draw.Crop(c, 0, 0, 0, -rowHeight))
