@@ -127,6 +127,25 @@ func TestEval_Ball(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.dir, "b", "figures", "pixels.png")); err != nil {
 		t.Error(err)
 	}
+	// Pixels are asked about as channels are, in the run's own episodes and in files.
+	images := filepath.Join(t.TempDir(), "images.npz")
+	c.must("data", "generate", "ball", "--episodes", "2", "--length", "6", "--out", images)
+	for _, flags := range [][]string{{}, {"--data", images}} {
+		table := filepath.Join(t.TempDir(), "next.csv")
+		var y struct{ Names []string }
+		out := c.must(append([]string{"forecast", "b", "--horizon", "2", "--samples", "2", "--json", "--out", table}, flags...)...).out
+		if err := json.Unmarshal([]byte(out), &y); err != nil || len(y.Names) != 32*32 {
+			t.Errorf("%q: %d names, %v", flags, len(y.Names), err)
+		}
+		if text, err := os.ReadFile(table); err != nil || !strings.Contains(string(text), ",y1024,y1024_q5,") {
+			t.Errorf("%q: %.100s, %v", flags, text, err)
+		}
+	}
+	c.must("filter", "b", "--data", images)
+	vectors := c.write("vectors.csv", "t,y\n0,1\n1,2\n2,1\n")
+	if r := c.run("filter", "b", "--data", vectors); r.code != exitData || !strings.Contains(r.err, "the model takes images") {
+		t.Errorf("vectors: exit code %d, %q", r.code, r.err)
+	}
 }
 
 // TestEval_OwnData measures the recordings that were held out, which have to be those of the run.
@@ -142,6 +161,13 @@ func TestEval_OwnData(t *testing.T) {
 		if !ok || float64(len(errors)) != m["horizon"] || m["recordings"] != 3.0 || m["rmse_position"] == nil {
 			t.Errorf("%q: %v", flags, m)
 		}
+	}
+	part := []string{"eval", "own", "--protocol", "validation"}
+	if r := c.must(append(part, "--json")...); !strings.HasPrefix(r.out, `{"protocol":"validation"`) {
+		t.Errorf("the validation part is that of %.40s", r.out)
+	}
+	if r := c.must(part...); strings.Contains(r.out, "test recordings") || !strings.Contains(r.out, "that training was validated on") {
+		t.Errorf("of the validation part it is said:\n%s", r.out)
 	}
 	if list := c.must("eval", "own", "--list").out; !strings.HasPrefix(list, "recordings ") {
 		t.Errorf("listed: %s", list)
@@ -162,13 +188,6 @@ func TestEval_OwnLabels(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	table := func(label string) string {
-	part := []string{"eval", "own", "--protocol", "validation"}
-	if r := c.must(append(part, "--json")...); !strings.HasPrefix(r.out, `{"protocol":"validation"`) {
-		t.Errorf("the validation part is that of %.40s", r.out)
-	}
-	if r := c.must(part...); strings.Contains(r.out, "test recordings") || !strings.Contains(r.out, "that training was validated on") {
-		t.Errorf("of the validation part it is said:\n%s", r.out)
-	}
 		lines := []string{"id,y," + label}
 		for id := range 10 {
 			y := 0.0

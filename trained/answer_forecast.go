@@ -21,7 +21,8 @@ const (
 func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *Answer {
 	H, nx := len(list[0].Mean), len(list[0].Mean[0])
 	a := &Answer{Rows: headed(past)}
-	for _, name := range c.Observations {
+	names := observed(c, nx)
+	for _, name := range names {
 		a.Rows.Columns = append(a.Rows.Columns, name)
 		for _, level := range levels {
 			a.Rows.Columns = append(a.Rows.Columns, name+"_q"+percent(level))
@@ -46,7 +47,7 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 		for h := range H {
 			step := len(past[i].Observations) + h
 			row := eval.Row{Name: called[i], Values: []float64{float64(step)}}
-			for channel := range c.Observations {
+			for channel := range names {
 				row.Values = append(row.Values, f.Mean[h][channel])
 				for l := range levels {
 					row.Values = append(row.Values, quantiles[l][h][channel])
@@ -58,10 +59,10 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 		lines.Columns = append(lines.Columns, fan(past[i], f.Mean, quantiles, c))
 	}
 	a.Arrays = append(all.arrays, Array{Name: "levels", Shape: []int{len(levels)}, Values: levels},
-		Array{Name: "names", Text: c.Observations})
+		Array{Name: "names", Text: names})
 	a.Arrays = append(a.Arrays, timed(past, H, func(i int) int { return len(past[i].Observations) },
 		func(int) int { return H })...)
-	a.Table = forecastTable(past[0], list[0], c, levels)
+	a.Table = forecastTable(past[0], list[0], names, levels)
 	if len(list) > 1 {
 		a.Table.Notes = append(a.Table.Notes, fmt.Sprintf("The first of %d recordings; --out has all.", len(list)))
 	}
@@ -112,10 +113,10 @@ func caption(list []Recording) string {
 
 // forecastTable is the forecast of one recording for the eye: up to shownRows steps and shownChannels channels,
 // each with the outermost quantiles.
-func forecastTable(past Recording, f Forecast, c Columns, levels []float64) eval.Table {
+func forecastTable(past Recording, f Forecast, names []string, levels []float64) eval.Table {
 	t := eval.Table{Title: fmt.Sprintf("forecast of %s, %d steps after the last of %d", past.Name, len(f.Mean),
 		len(past.Observations)), Corner: "step", Digits: 5}
-	channels := c.Observations[:min(len(c.Observations), shownChannels)]
+	channels := names[:min(len(names), shownChannels)]
 	for _, name := range channels {
 		t.Columns = append(t.Columns, name)
 		if len(levels) > 1 {

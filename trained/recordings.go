@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/lead/job"
@@ -217,13 +218,17 @@ func columnsOf(d *files.Dataset) Columns {
 }
 
 // Columns are the names of the channels of the data that the run was trained on, and the time between two steps. A
-// simulator's channels are y1, y2, … and u1, u2, …
+// simulator's channels are y1, y2, … and u1, u2, …; the pixels of its images have no names.
 func (r *Run) Columns() (Columns, error) {
 	if r.env == nil {
 		_, c, err := r.Recordings()
 		return c, err
 	}
-	return columnsOf(&files.Dataset{Spec: r.env.Spec()}), nil
+	d := &files.Dataset{Spec: r.env.Spec()}
+	if e, ok := r.env.(envs.Pictured); ok {
+		d.Image = e.Image()
+	}
+	return columnsOf(d), nil
 }
 
 // Fits returns ErrSeries if data with these columns are not what the model takes.
@@ -235,7 +240,12 @@ func (r *Run) Fits(c Columns) error {
 	if len(c.Observations) == len(own.Observations) && (len(c.Controls) == len(own.Controls)) {
 		return nil
 	}
-	return fmt.Errorf("%w: it has %d observed columns (%v) and %d controls (%v), the model takes %d (%v) and %d (%v)",
-		ErrSeries, len(c.Observations), c.Observations, len(c.Controls), c.Controls, len(own.Observations), own.Observations,
-		len(own.Controls), own.Controls)
+	seen := func(c Columns) string {
+		if c.Observations == nil {
+			return "images"
+		}
+		return fmt.Sprintf("%d observed columns (%v)", len(c.Observations), c.Observations)
+	}
+	return fmt.Errorf("%w: it has %s and %d controls (%v), the model takes %s and %d (%v)", ErrSeries, seen(c),
+		len(c.Controls), c.Controls, seen(own), len(own.Controls), own.Controls)
 }

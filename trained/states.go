@@ -30,6 +30,14 @@ func numbered(word string, n int) []string {
 	return list
 }
 
+// observed are the names of so many observed channels; pixels are numbered.
+func observed(c Columns, nx int) []string {
+	if len(c.Observations) == 0 {
+		return numbered("y", nx)
+	}
+	return c.Observations
+}
+
 // states adds rows for CSV: a recording's name, the time, the step and the values of several lists side by side.
 // Each list is [steps][width]; widths together are as many as the columns behind the step.
 func (a *Answer) states(name string, times *files.Times, steps int, lists ...[][]float64) {
@@ -136,10 +144,7 @@ func latent(title string, mean, sd [][]float64) figure.Timeline {
 func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 	nx, nz := len(list[0].Observations[0]), len(list[0].Mean[0])
 	T, lengths := longest(of)
-	names := c.Observations
-	if len(names) == 0 { // pixels
-		names = numbered("y", nx)
-	}
+	names := observed(c, nx)
 	a := &Answer{Rows: headed(of)}
 	a.Rows.Columns = slices.Concat(a.Rows.Columns, names, numbered("z", nz), numbered("sd_z", nz))
 	all := stack{series: len(list)}
