@@ -157,13 +157,28 @@ func asksEverything(t *testing.T, settings []string) {
 	wantShape(t, shapes, "C", T, nx, 3)
 	shapes = ask("simulate", "--steps", "9")
 	wantShape(t, shapes, "y", 9, nx)
-	shapes = ask("simulate", "--in", data)
-	wantShape(t, shapes, "states", 12, 24, 3)
+	shapes = ask("simulate", "--in", data) // each series is as long as its recording
+	all, err := files.Read([]string{data}, files.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	longest := 0
+	for _, e := range all.Episodes {
+		longest = max(longest, e.T)
+	}
+	wantShape(t, shapes, "states", 12, longest, 3)
+	wantShape(t, shapes, "length", 12)
+	made, err := files.Read([]string{filepath.Join(out, "simulate.npz")}, files.Options{})
+	if err != nil || len(made.Episodes) != 12 {
+		t.Fatalf("what was simulated cannot be read as data: %v", err)
+	}
+	for i, e := range made.Episodes {
+		if e.T != all.Episodes[i].T || e.Mask != nil {
+			t.Errorf("series %d has %d steps, its recording %d", i, e.T, all.Episodes[i].T)
+		}
+	}
 	if out := c.must("simulate", "own", "--steps", "9").out; !strings.Contains(out, "\nt") {
 		t.Errorf("the column of times has no name:\n%s", out)
-	}
-	if _, err := files.Read([]string{filepath.Join(out, "simulate.npz")}, files.Options{}); err != nil {
-		t.Errorf("what was simulated cannot be read as data: %v", err)
 	}
 
 	plan := c.write("plan.csv", d.ControlName(0)+"\n0.5\n0.5\n0.5\n")
@@ -219,6 +234,7 @@ func TestAsk_Refuses(t *testing.T) {
 		{"simulate own --steps 1000000000", exitUsage, []string{"take", "GiB", "fewer --steps"}},
 		{"simulate own --episodes 1000000000 --steps 9", exitUsage, []string{"take", "GiB"}},
 		{"forecast own --quantiles 1.5", exitUsage, []string{"a quantile lies between 0 and 1"}},
+		{"forecast own --quantiles 0.9,0.5,.5", exitUsage, []string{"--quantiles [0.5 0.5 0.9]: a level is there twice"}},
 		{"forecast own --out x.xlsx", exitUsage, []string{"no such format is written", "end the name in .npz"}},
 		{"forecast own --checkpoint newest", exitUsage, []string{"must be best or last"}},
 		{"forecast own --part holdout", exitUsage, []string{"must be training, validation or test"}},
@@ -234,7 +250,6 @@ func TestAsk_Refuses(t *testing.T) {
 	} {
 		r := c.run(strings.Fields(test.line)...)
 		if r.code != test.code {
-		{"forecast own --quantiles 0.9,0.5,.5", exitUsage, []string{"--quantiles [0.5 0.5 0.9]: a level is there twice"}},
 			t.Errorf("%s: exit code %d, want %d: %s", test.line, r.code, test.code, r.err)
 		}
 		for _, want := range test.want {

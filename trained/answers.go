@@ -149,13 +149,10 @@ type SimulateQuery struct {
 	Of string
 }
 
-// SimulateLike makes up a series for each recording, under its controls and cut to the shortest. The first has the
-// seed, and each other the next one.
+// SimulateLike makes up a series for each recording, under its controls and as long as it is. The first has the seed,
+// and each other the next one.
 func (r *Run) SimulateLike(list []Recording, seed uint64) ([]Simulation, error) {
-	steps := len(list[0].Observations)
-	for _, r := range list {
-		steps = min(steps, len(r.Observations))
-	}
+	steps, _ := longest(list)
 	d, _, err := r.Sizes()
 	if err != nil {
 		return nil, err
@@ -165,13 +162,12 @@ func (r *Run) SimulateLike(list []Recording, seed uint64) ([]Simulation, error) 
 	}
 	var all []Simulation
 	for i, like := range list {
-		q := SimulateQuery{Steps: steps, Episodes: 1, Controls: like.Controls, Seed: seed + uint64(i), Of: like.Of}
+		q := SimulateQuery{
+			Steps: len(like.Observations), Episodes: 1, Controls: like.Controls, Seed: seed + uint64(i), Of: like.Of,
+		}
 		// A recording that training did not see is scaled by its own observations.
 		if _, known := r.scale.Of(like.Of); !known {
 			q.Before = like.Observations
-		}
-		if q.Controls != nil {
-			q.Controls = q.Controls[:steps]
 		}
 		one, err := r.Simulate(q)
 		if err != nil {

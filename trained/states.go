@@ -174,13 +174,15 @@ func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 }
 
 // Simulations are series that a model made up. Arrays are y and mean [T,nx], states [T,nz] and weights [T,M]. The
-// arrays names and, where it is known, dt are added.
+// arrays names and, where they differ or are known, length and dt are added.
 func Simulations(list []Simulation, c Columns) *Answer {
-	T, nx, nz := len(list[0].Observations), len(list[0].Observations[0]), len(list[0].States[0])
-	names := c.Observations
-	if len(names) == 0 {
-		names = numbered("y", nx)
+	nx, nz := len(list[0].Observations[0]), len(list[0].States[0])
+	var lengths []int
+	for _, s := range list {
+		lengths = append(lengths, len(s.Observations))
 	}
+	T := slices.Max(lengths)
+	names := observed(c, nx)
 	a := &Answer{Rows: eval.Table{Corner: "episode", Columns: append([]string{"t"}, names...)}}
 	all := stack{series: len(list)}
 	lines := figure.Timelines{Name: "simulation"}
@@ -192,12 +194,15 @@ func Simulations(list []Simulation, c Columns) *Answer {
 		all.add(i, "mean", s.Mean, T, nx)
 		all.add(i, "states", s.States, T, nz)
 		all.add(i, "weights", s.Weights, T, lines.Regimes)
-		a.states(strconv.Itoa(i), nil, T, s.Observations)
+		a.states(strconv.Itoa(i), nil, lengths[i], s.Observations)
 		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(s.Observations, j)})
 		}
 		lines.Columns = append(lines.Columns, line)
+	}
+	if slices.Min(lengths) < T {
+		all.finish(lengths)
 	}
 	a.Arrays = append(all.arrays, Array{Name: "names", Text: names})
 	time := "step"
