@@ -337,7 +337,8 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Prefix, "prefix", 0, "time steps seen before a prediction (default: half a training window, "+
 		"or a whole one if recordings are split by time)")
-	c.Flags().IntVar(&q.Stride, "stride", 0, "time steps between starting points (default: the horizon)")
+	c.Flags().IntVar(&q.Stride, "stride", 0, "time steps between starting points (default: the horizon, or "+
+		"fewer where that gives few starts)")
 	c.Flags().IntVar(&q.Season, "season", 0, "season of the seasonal rule, in time steps (default: found in the "+
 		"training data)")
 	return c
