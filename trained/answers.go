@@ -16,6 +16,7 @@ type Filtering struct {
 	Mean, SD [][]float64 // of the latent state; SD is NaN at the first step if the family only draws that state
 	Weights  [][]float64 // of the base systems; NaN at the first step, because no system leads to it
 	Regime   []int       // of the system that has most weight, as Segmentation counts them
+	Others   [][]int     // the same of further bodies
 }
 
 // Filter infers the latent states of a series. The same seed gives the same path. The errors are ErrUnable and
@@ -28,8 +29,10 @@ func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 	var answer model.Filtering
 	f.Filter(&answer, prefix, rng.New(seed, rng.Evaluation).At(0, 0, 0))
 	weights := rows(answer.Switches, answer.M)
+	regimes := r.leading(weights, f.(model.Forecaster).Dims().Switches())
 	y := Filtering{
-		Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ), Weights: weights, Regime: r.leading(weights),
+		Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ), Weights: weights, Regime: regimes[0],
+		Others: regimes[1:],
 	}
 	for _, first := range [][]float64{y.SD[0], y.Weights[0]} {
 		if !slices.ContainsFunc(first, func(v float64) bool { return v != 0 }) {
@@ -133,6 +136,7 @@ type Simulation struct {
 	States       [][]float64 // drawn latent states
 	Weights      [][]float64 // of the base systems; zeros at the first step
 	Regime       []int       // of the system that has most weight, as Segmentation counts them
+	Others       [][]int     // the same of further bodies
 }
 
 // SimulateQuery asks for series that a model makes up.
@@ -228,10 +232,11 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 			return one
 		}
 		weights := rows(of(a.Switches, a.M), a.M)
+		regimes := r.leading(weights, d.Switches())
 		list[i] = Simulation{
 			Observations: r.undone(r.scaled(of(a.Draw, a.NX), a.NX), before),
 			Mean:         r.undone(r.scaled(of(a.Mean, a.NX), a.NX), before),
-			States:       rows(of(a.States, a.NZ), a.NZ), Weights: weights, Regime: r.leading(weights),
+			States:       rows(of(a.States, a.NZ), a.NZ), Weights: weights, Regime: regimes[0], Others: regimes[1:],
 		}
 	}
 	return list, nil

@@ -24,16 +24,17 @@ func inOrder[A any](order []int, of []A) []A {
 	return list
 }
 
-// leading are the regimes of the base systems that have the largest weights. No weights lead to the first step, which
-// has the regime of the second. Of several bodies, whose weights stand one after another, it is that of the first.
-func (r *Run) leading(weights [][]float64) []int {
-	order := r.numbering()
-	if order != nil {
-		first := make([][]float64, len(weights))
+// leading are the regimes of the base systems that have the largest weights, of each body. The weights of bodies stand
+// one after another. No weights lead to the first step, which has the regime of the second.
+func (r *Run) leading(weights [][]float64, bodies int) [][]int {
+	list := make([][]int, bodies)
+	for i := range list {
+		own := make([][]float64, len(weights))
 		for t, w := range weights {
-			first[t] = w[:len(order)]
+			n := len(w) / bodies
+			own[t] = w[i*n : (i+1)*n]
 		}
-		weights = first
+		list[i] = largest(own)
 	}
-	return eval.Renumbered([][]int{largest(weights)}, order)[0]
+	return eval.Renumbered(list, r.numbering())
 }

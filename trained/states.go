@@ -90,7 +90,7 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 	a.Rows.Columns = slices.Concat(a.Rows.Columns, numbered("z", nz), numbered("sd_z", nz), numbered("w", m))
 	all := stack{series: len(list)}
 	lines := figure.Timelines{
-		Name: "filter", Caption: caption(of), Regimes: m, Means: "latent state",
+		Name: "filter", Caption: caption(of), Regimes: m / (1 + len(list[0].Others)), Means: "latent state",
 		Bands: "± 2 standard deviations",
 	}
 	called := labels(of)
@@ -100,7 +100,7 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 		all.add(i, "weights", f.Weights, T, m)
 		a.states(called[i], of[i].Times, len(f.Mean), f.Mean, f.SD, f.Weights)
 		line := latent(of[i].Name, f.Mean, f.SD)
-		line.Regimes = f.Regime
+		line.Regimes, line.Others = f.Regime, f.Others
 		lines.Columns = append(lines.Columns, line)
 	}
 	a.Arrays = append(all.finish(lengths), within(of)...)
@@ -185,17 +185,17 @@ func Simulations(list []Simulation, c Columns) *Answer {
 	names := observed(c, nx)
 	a := &Answer{Rows: eval.Table{Corner: "episode", Columns: append([]string{"t"}, names...)}}
 	all := stack{series: len(list)}
-	lines := figure.Timelines{Name: "simulation"}
-	if m := len(list[0].Weights[0]); m > 0 {
-		lines.Regimes = m
-	}
+	m := len(list[0].Weights[0])
+	lines := figure.Timelines{Name: "simulation", Regimes: m / (1 + len(list[0].Others))}
 	for i, s := range list {
 		all.add(i, "y", s.Observations, T, nx)
 		all.add(i, "mean", s.Mean, T, nx)
 		all.add(i, "states", s.States, T, nz)
-		all.add(i, "weights", s.Weights, T, lines.Regimes)
+		all.add(i, "weights", s.Weights, T, m)
 		a.states(strconv.Itoa(i), nil, lengths[i], s.Observations)
-		line := figure.Timeline{Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime}
+		line := figure.Timeline{
+			Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime, Others: s.Others,
+		}
 		for j, name := range c.Observations {
 			line.Tracks = append(line.Tracks, figure.Track{Name: name, Truth: column(s.Observations, j)})
 		}
