@@ -71,6 +71,12 @@ func (r *RecordedReport) unit(c int) float64 {
 	return 1
 }
 
+// Scaled reports whether errors are in standard deviations of the channels. Otherwise they are in units of the data.
+func (r RecordedReport) Scaled() bool {
+	_, test := r.Options.scored()
+	return len(test) == 0 || test[0].Scale.SD != nil
+}
+
 // scoreOf averages the sums of a predictor over channels that were measured. all are sums [Horizon,nx,width];
 // predictor 0 is the model. Each channel counts the same, whatever was measured of it.
 func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale []float64) Score {
@@ -206,10 +212,13 @@ func (r RecordedReport) ScoreTable() Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
+	in := "units of a channel's standard deviation"
+	if !r.Scaled() {
+		in = "the units of the data"
+	}
 	t.Notes = []string{
 		"Verdict: " + r.Verdict(),
-		"MAE, RMSE and CRPS in units of a channel's standard deviation. MASE: MAE over that of the last season, or of the " +
-			"last step, in training.",
+		"MAE, RMSE and CRPS in " + in + ". MASE: MAE over that of the last season, or of the last step, in training.",
 		"in 50 %: share of what was observed that lay in the central 50 % of the predicted distribution, in per cent.",
 	}
 	return t

@@ -129,6 +129,22 @@ func TestRecorded_StandardErrorsAreOverWhatIsPredicted(t *testing.T) {
 	}
 }
 
+// TestRecorded_Units: errors of data that are not scaled are not said to be in standard deviations.
+func TestRecorded_Units(t *testing.T) {
+	o := recordedOptions()
+	for _, c := range []struct {
+		scale files.Scale
+		want  string
+	}{{o.Test[0].Scale, "in units of a channel's standard deviation."}, {files.Scale{}, "in the units of the data."}} {
+		for i := range o.Test {
+			o.Test[i].Scale = c.scale
+		}
+		if notes := strings.Join(recorded(t, newRule(), o).ScoreTable().Notes, "\n"); !strings.Contains(notes, "CRPS "+c.want) {
+			t.Errorf("scaled by %+v: %s", c.scale, notes)
+		}
+	}
+}
+
 // TestRecorded_SmallImages have no fan: their pixels are no channels to draw.
 func TestRecorded_SmallImages(t *testing.T) {
 	o := recordedOptions()

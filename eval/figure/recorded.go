@@ -90,7 +90,11 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 	}
 	// The axis holds the curves; the band may be clipped.
 	lo, hi := logRange(1e-9, append([][]point{data}, curves...)...)
-	p := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6}, axis{"squared error (sd²)", lo, hi, 6})
+	label := "squared error (sd²)"
+	if !r.Scaled() {
+		label = "squared error"
+	}
+	p := newPlot(axis{"horizon k (steps)", 0.5, float64(r.Horizon) + 0.5, 6}, axis{label, lo, hi, 6})
 	p.Y.Tick.Marker = decades{}
 	p.Add(band{logarithms(low), logarithms(high), translucent(blue, 0.25)})
 	for i, s := range r.Scores[1:] {
