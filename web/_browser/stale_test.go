@@ -249,7 +249,7 @@ func TestStale_CurvesOnASlowLine(t *testing.T) {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	defer slow.Close()
+	t.Cleanup(slow.Close) // behind that of the tab, whose events keep it open
 	done := make(chan bool)
 	defer close(done)
 	go func() {
