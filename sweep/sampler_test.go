@@ -131,7 +131,8 @@ func TestGrid_PassesByEqualCombinations(t *testing.T) {
 	when := []Condition{{Key: "kind", Values: []string{"b"}}}
 	s := &Spec{Method: Grid, Parameters: []Parameter{
 		{Key: "kind", Distribution: Categorical, Values: []string{"a", "b"}},
-		{Key: "x", Distribution: IntUniform, Min: 1, Max: 40, When: when}, {Key: "y", Distribution: IntUniform, Min: 1, Max: 40, When: when},
+		{Key: "x", Distribution: IntUniform, Min: 1, Max: 40, When: when},
+		{Key: "y", Distribution: IntUniform, Min: 1, Max: 40, When: when},
 	}}
 	valid := func(c Settings) error {
 		if x, _ := c.Get("x"); x != "" && x != "40" {

@@ -213,7 +213,8 @@ func TestReady_LeavesWhatACommandLeads(t *testing.T) {
 		t.Error("the sweep of the command is led")
 	}
 	for _, r := range []ops.SweepRequest{
-		{Act: ops.SweepResume, Name: "local"}, {Act: ops.SweepExtend, Name: "local", Trials: 3},
+		{Act: ops.SweepResume, Name: "local"},
+		{Act: ops.SweepExtend, Name: "local", Trials: 3},
 		{Act: ops.SweepSubmit, Name: "local", Spec: smallSweep},
 	} {
 		if _, err := ask(m, r); !errors.Is(err, errLed) {
