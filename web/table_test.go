@@ -2,13 +2,13 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -146,7 +146,6 @@ func TestShelf_LeavesThoseOfNobody(t *testing.T) {
 // in between and the later one has more records.
 func TestNames_UsedAgain(t *testing.T) {
 	b := newBench(t, "")
-	b.server.poll = time.Second / 5 // the stream does not look in between, either
 	b.made("a", "seed: 1\n", "")
 	l := b.listen("/api/events?run=a", "20.2")
 	l.next("run")
@@ -154,11 +153,11 @@ func TestNames_UsedAgain(t *testing.T) {
 	for _, path := range append(charts, "/api/runs/a") {
 		b.ask("GET", path)
 	}
-	if err := store.Remove(b.dir, "a"); err != nil {
-		t.Fatal(err)
-	}
-	r, err := store.Create(b.dir, store.Draft{Name: "a", Overrides: []string{"seed=4"}, Info: store.Info{Steps: 100}})
-	if err != nil {
+	b.source.mu.Lock() // the stream does not look in between, either
+	err := store.Remove(b.dir, "a")
+	r, made := store.Create(b.dir, store.Draft{Name: "a", Overrides: []string{"seed=4"}, Info: store.Info{Steps: 100}})
+	b.source.mu.Unlock()
+	if err := errors.Join(err, made); err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()

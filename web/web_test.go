@@ -52,9 +52,13 @@ func (s *source) Runs() ([]Run, error) {
 	return list, err
 }
 
+// Run waits for mu, so that a test may change a run unseen.
 func (s *source) Run(name string) (Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	r, err := s.Folder.Run(name)
-	return s.dress(r), err
+	r.Live = s.live[r.Name]
+	return r, err
 }
 
 func (s *source) Stop(name string) error {
