@@ -37,14 +37,14 @@ of each array is the recording.`,
 		"  "+a.invoked+" forecast mine --horizon 24 --out next.npz,next.svg\n  "+a.invoked+" forecast mine --data "+
 			"today.csv --horizon 10 --controls plan.csv --quantiles 0.1,0.5,0.9",
 		func(run *trained.Run) error {
-			for _, level := range levels {
+			slices.Sort(levels)
+			for i, level := range levels {
 				if !(level > 0 && level < 1) {
 					return config.Usagef("--quantiles %v: a quantile lies between 0 and 1", level)
 				}
-			}
-			slices.Sort(levels)
-			if one := slices.Compact(slices.Clone(levels)); len(one) < len(levels) {
-				return config.Usagef("--quantiles %v: a level is there twice", levels)
+				if i > 0 && level == levels[i-1] {
+					return config.Usagef("--quantiles %v: it is there twice", level)
+				}
 			}
 			list, columns, err := a.recordings(&f, run)
 			if err != nil {
@@ -59,7 +59,8 @@ of each array is the recording.`,
 					return err
 				}
 			} else if len(columns.Controls) > 0 {
-				fmt.Fprintf(a.err, "warning: without --controls, %v are zero after the recording\n", columns.Controls)
+				fmt.Fprintf(a.err, "warning: without --controls, all are zero after the recording: %s\n",
+					strings.Join(columns.Controls, ", "))
 			}
 			y, err := run.ForecastAll(list, columns, q, levels)
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -240,12 +241,17 @@ func (r *Run) Fits(c Columns) error {
 	if len(c.Observations) == len(own.Observations) && (len(c.Controls) == len(own.Controls)) {
 		return nil
 	}
+	counted := func(what string, names []string) string {
+		if len(names) == 0 {
+			return "no " + what + "s"
+		}
+		return fmt.Sprintf("%s (%s)", terminal.Count(len(names), what), strings.Join(names, ", "))
+	}
 	seen := func(c Columns) string {
 		if c.Observations == nil {
-			return "images"
+			return "images and " + counted("control", c.Controls)
 		}
-		return fmt.Sprintf("%d observed columns (%v)", len(c.Observations), c.Observations)
+		return counted("observed column", c.Observations) + " and " + counted("control", c.Controls)
 	}
-	return fmt.Errorf("%w: it has %s and %d controls (%v), the model takes %s and %d (%v)", ErrSeries, seen(c),
-		len(c.Controls), c.Controls, seen(own), len(own.Controls), own.Controls)
+	return fmt.Errorf("%w: it has %s, the model takes %s", ErrSeries, seen(c), seen(own))
 }
