@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/store"
@@ -55,6 +57,15 @@ func ReadNumbers(folder, protocol string) (eval.Numbers, error) {
 		return nil, fmt.Errorf("%s: %w: %w", path, store.ErrDamaged, err)
 	}
 	return n, nil
+}
+
+// measuredBy are the protocols by which the run of a folder was measured, in order.
+func measuredBy(folder string) []string {
+	list, _ := fs.Glob(os.DirFS(folder), "tables/*.json") // the pattern is valid
+	for i, file := range list {
+		list[i] = strings.TrimSuffix(path.Base(file), ".json")
+	}
+	return list
 }
 
 // Curves are the columns of the CSV file of a protocol, by heading.

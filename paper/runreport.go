@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -164,12 +163,8 @@ func averaged(curve [][2]float64) [][2]float64 {
 // printed it.
 func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 	s := Section{Title: "Run " + name}
-	tables, err := fs.Glob(os.DirFS(folder), "tables/*.json")
-	if err != nil {
-		return s, fmt.Errorf("list the measurements of run %s: %w", name, err)
-	}
-	for _, file := range tables {
-		protocol := strings.TrimSuffix(path.Base(file), ".json")
+	protocols := measuredBy(folder)
+	for _, protocol := range protocols {
 		numbers, err := ReadNumbers(folder, protocol)
 		if err != nil {
 			return s, err
@@ -191,7 +186,7 @@ func measured(w *csv.Writer, figures, folder, name string) (Section, error) {
 		}
 		s.Blocks = append(s.Blocks, Block{Verbatim: string(text)})
 	}
-	if len(tables) == 0 {
+	if len(protocols) == 0 {
 		s.Blocks = append(s.Blocks, Paragraph("Nothing was measured."))
 	}
 	blocks, err := copied(figures, filepath.Join(folder, "figures"), name)

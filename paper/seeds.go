@@ -1,11 +1,7 @@
 package paper
 
 import (
-	"fmt"
-	"io/fs"
 	"math"
-	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -75,12 +71,7 @@ func overSeeds(runsDir string, list []Run) (Section, error) {
 
 // collect appends the metrics of one number that a run has, by protocol and name.
 func collect(values map[string][]float64, folder string) error {
-	tables, err := fs.Glob(os.DirFS(folder), "tables/*.json")
-	if err != nil {
-		return fmt.Errorf("list the measurements in %s: %w", folder, err)
-	}
-	for _, file := range tables {
-		protocol := strings.TrimSuffix(path.Base(file), ".json")
+	for _, protocol := range measuredBy(folder) {
 		numbers, err := ReadNumbers(folder, protocol)
 		if err != nil {
 			return err
