@@ -44,6 +44,9 @@ Ctrl-C ends it.`,
 			} else if err := model.connection.check(c); err != nil {
 				return err
 			}
+			if err := atLeast(c, 1, "max-clients", "history"); err != nil {
+				return err
+			}
 			return a.serveModel(flags, model)
 		},
 	}
@@ -87,16 +90,10 @@ type modelFlags struct {
 }
 
 // serveModel serves a trained model over HTTP, and over NATS where a broker is named, until a signal ends it.
-// Nothing to serve by, limits below 1, and a family of models that cannot be asked step by step are usage errors.
+// Nothing to serve by, and a family of models that cannot be asked step by step, are usage errors.
 func (a *app) serveModel(page webFlags, f modelFlags) error {
 	if page.listen == "none" && f.connection.url == "" {
 		return config.Usagef("--web none without --nats serves nothing")
-	}
-	if n := f.limits.Clients; n < 1 {
-		return config.Usagef("--max-clients %d: must be at least 1", n)
-	}
-	if n := f.limits.History; n < 1 {
-		return config.Usagef("--history %d: must be at least 1", n)
 	}
 	run, err := a.open(f.run, f.checkpoint)
 	if err != nil {
