@@ -145,9 +145,9 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	if s.Leaves == 1 {
 		ignored("prior.plane", "model.leaves", "a single leaf is divided by no hyperplane")
 		ignored("model.start", "model.leaves", "a single leaf has all steps, whatever a chain begins with")
-	}
-	if s.Leaves == 1 && s.hierarchical {
-		ignored("prior.shrink", "model.leaves", "a single leaf has no node above it")
+		if s.hierarchical {
+			ignored("prior.shrink", "model.leaves", "a single leaf has no node above it")
+		}
 	}
 	if setup.Data.NX > 0 && setup.Data.NU == 0 {
 		ignored("model.controls", "env.kind", "env.kind=%s has no controls", setup.Env)
