@@ -1,7 +1,6 @@
 package trials
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,10 +22,7 @@ import (
 func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 	t.Helper()
 	log := hclog.NewNullLogger()
-	transport, err := lead.Embed(lead.Direct, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	transport, ctx, done := embedded(t)
 	m = &Sweeps{Dir: dir, Kinds: config.Builtin().Kinds()}
 	h := lead.New(lead.Config{
 		RunsDir: t.TempDir(), URL: "embedded", Kinds: m.Kinds, Log: log,
@@ -38,7 +34,6 @@ func hosted(t *testing.T, dir string) (m *Sweeps, ended func()) {
 	if err := h.Connect(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, done := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(ctx, nil, nil) }()
 	return m, func() {
@@ -174,25 +169,17 @@ func commandedTo(t *testing.T, f Folder) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := hclog.NewNullLogger()
-	transport, err := lead.Embed(lead.Direct, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	transport, ctx, interrupt := embedded(t)
 	defer transport.Close()
-	ctx, interrupt := context.WithCancel(t.Context())
-	h, err := j.Host(lead.Config{
-		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
-	}, transport, Leader{Begun: interrupt, Log: log, Page: func(string, any) ([]byte, error) { return nil, nil }}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	defer interrupt()
+	h := host(t, j, transport, Leader{Begun: interrupt})
 	defer h.Close()
 	return h.Lead(ctx, nil)
 }
 
 // TestReady_LeavesWhatACommandLeads: a host does not go on with the sweep of a command, whose runs are elsewhere, also if
-// it is asked to; nor does a command with the sweep of a host. A folder that does not say who led the sweep is one of an older release: it goes on.
+// it is asked to; nor does a command with the sweep of a host. A folder that does not say who led the sweep is one of an
+// older release: it goes on.
 func TestReady_LeavesWhatACommandLeads(t *testing.T) {
 	dir := t.TempDir()
 	local, older := Folder{dir, "local"}, Folder{dir, "older"}

@@ -64,36 +64,14 @@ func leadSweep(t *testing.T, dir, text string, workers, records int) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := hclog.NewNullLogger()
-	transport, err := lead.Embed(lead.Direct, log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	transport, ctx, done := embedded(t)
 	defer transport.Close()
-	ctx, done := context.WithCancel(t.Context())
 	defer done()
-	var h *lead.Host
-	var swept error
-	h = lead.New(lead.Config{
-		RunsDir: j.Folder.Runs(), URL: "embedded", Kinds: config.Builtin().Kinds(), Log: log,
-		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
-		Connect: transport.Plain, Direct: transport.Direct,
-		Ready: func(ready context.Context) {
-			swept = j.Lead(ready, Leader{
-				Host: h, RunsDir: j.Folder.Runs(), Program: "switchyard", Log: log,
-				Page: func(string, any) ([]byte, error) { return []byte("page"), nil },
-				Show: func(*sweep.State, []sweep.Record) {
-					if records--; records < 0 {
-						done()
-					}
-				},
-			}, 0)
+	h := host(t, j, transport, Leader{Show: func(*sweep.State, []sweep.Record) {
+		if records--; records < 0 {
 			done()
-		},
-	})
-	if err := h.Connect(); err != nil {
-		t.Fatal(err)
-	}
+		}
+	}})
 	defer h.Close()
 	hands, dismiss := context.WithCancel(context.Background())
 	ended := make(chan error, workers)
@@ -102,20 +80,45 @@ func leadSweep(t *testing.T, dir, text string, workers, records int) error {
 		if err != nil {
 			t.Fatal(err)
 		}
-		agent, err := worker.NewAgent(worker.AgentConfig{ID: fmt.Sprintf("w%d", n), Slots: 1, Numerics: job.Numerics(), Build: job.Build(config.Builtin().Kinds())}, bus, log)
+		agent, err := worker.NewAgent(worker.AgentConfig{ID: fmt.Sprintf("w%d", n), Slots: 1, Numerics: job.Numerics(), Build: job.Build(config.Builtin().Kinds())}, bus, hclog.NewNullLogger())
 		if err != nil {
 			t.Fatal(err)
 		}
 		go func() { ended <- agent.Run(hands) }()
 	}
-	err = h.Serve(ctx, nil, nil)
+	err = h.Lead(ctx, nil)
 	dismiss()
 	for range workers {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	}
-	return errors.Join(err, swept)
+	return err
+}
+
+// embedded starts a broker in this process, which the caller closes, and a context that ends before it.
+func embedded(t *testing.T) (transport *lead.Transport, ctx context.Context, done context.CancelFunc) {
+	t.Helper()
+	transport, err := lead.Embed(lead.Direct, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, done = context.WithCancel(context.Background())
+	return transport, ctx, done
+}
+
+// host is the host of a sweep that a command leads. The caller closes it.
+func host(t *testing.T, j *Job, transport *lead.Transport, l Leader) *Host {
+	t.Helper()
+	l.Program, l.Log = "switchyard", hclog.NewNullLogger()
+	l.Page = func(string, any) ([]byte, error) { return []byte("page"), nil }
+	h, err := j.Host(lead.Config{
+		Command: func(words ...string) string { return strings.Join(words, " ") }, Mistaken: func(error) bool { return false },
+	}, transport, l, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 func read(t *testing.T, path ...string) string {
