@@ -121,6 +121,9 @@ func (f *fitFlags) request(a *app, args []string) error {
 			"%s data convert - own.npz keeps it", a.invoked)
 	}
 	if f.horizon > 0 {
+		if i := slices.IndexFunc(f.asked.Settings, func(s string) bool { return strings.HasPrefix(s, "eval.horizon=") }); i >= 0 {
+			return config.Usagef("--horizon %d and %s: give one of them", f.horizon, f.asked.Settings[i])
+		}
 		f.asked.Settings = append(f.asked.Settings, fmt.Sprintf("eval.horizon=%d", f.horizon))
 	}
 	f.folder = trials.Folder{Dir: f.dir, Name: f.name}

@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -253,9 +254,17 @@ func (r RecordedReport) CurveTable() Table {
 		}
 	}
 	for c, name := range r.Options.Names {
-		t.column("rmse_"+name, r.channel(c))
+		t.column(r.channelColumn(name), r.channel(c))
 	}
 	return t
+}
+
+// channelColumn names the error of a channel. A channel that is called as a predictor has channel_ before its name.
+func (r RecordedReport) channelColumn(name string) string {
+	if slices.ContainsFunc(r.Scores, func(s Score) bool { return s.column() == name }) {
+		name = "channel_" + name
+	}
+	return "rmse_" + name
 }
 
 // channel is the error of a channel at each horizon, in its own unit.
@@ -312,7 +321,7 @@ func (r RecordedReport) Report() Report {
 		own = "standard deviations of each recording"
 	}
 	for c, name := range o.Names {
-		out.Metrics = append(out.Metrics, in(own, list("rmse_"+name, r.channel(c)))...)
+		out.Metrics = append(out.Metrics, in(own, list(r.channelColumn(name), r.channel(c)))...)
 	}
 	out.Each = r.Each
 	return out

@@ -145,6 +145,23 @@ func TestRecorded_Units(t *testing.T) {
 	}
 }
 
+// TestRecorded_ChannelsAreNoPredictors: each metric has a name of its own, even where a channel is called as a predictor.
+func TestRecorded_ChannelsAreNoPredictors(t *testing.T) {
+	o := recordedOptions()
+	o.Names = []string{"linear", "persistence"}
+	r := recorded(t, newRule(), o)
+	seen := map[string]bool{}
+	for _, m := range r.Report().Metrics {
+		if seen[m.Name] {
+			t.Errorf("two metrics are called %s", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	if !seen["rmse_linear"] || !seen["rmse_channel_linear"] {
+		t.Errorf("metrics %v", seen)
+	}
+}
+
 // TestRecorded_SmallImages have no fan: their pixels are no channels to draw.
 func TestRecorded_SmallImages(t *testing.T) {
 	o := recordedOptions()

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -132,6 +133,10 @@ func (b *builder) read(key string) (field, bool, error) {
 		return field{}, false, nil
 	}
 	f, err := b.in.read(name)
+	var fault *Error
+	if errors.Is(err, array.ErrObject) && errors.As(err, &fault) && (key == "split" || strings.HasSuffix(key, "_names")) {
+		fault.Remedy = fmt.Sprintf("save it as text: np.array(%s, dtype=str)", name)
+	}
 	return f, true, err
 }
 

@@ -85,6 +85,15 @@ var broken = []struct {
 	{name: "modes that are no whole numbers", files: one("a.npz", func(t testing.TB) string {
 		return npz(t, named{"y", []int{1, 2, 1}, make([]float32, 2)}, named{"z", []int{1, 2}, []float32{0, 0.5}})
 	})},
+	{name: "parts that there are not", files: one("a.npz", func(t testing.TB) string {
+		return npz(t, append(good(), named{"split", []int{2}, []float32{0, 3}})...)
+	})},
+	{name: "parts for too few episodes", files: one("a.npz", func(t testing.TB) string {
+		return npz(t, append(good(), named{"split", nil, []string{"train"}})...)
+	})},
+	{name: "parts that are objects", files: one("a.npz", func(t testing.TB) string {
+		return npz(t, append(good(), named{"split", nil, header("|O", false, "(2,)")})...)
+	})},
 	{name: "dt of zero", files: one("a.npz", func(t testing.TB) string { return npz(t, append(good(), named{"dt", nil, []float32{0}})...) })},
 	{name: "images beyond [0,1]", files: one("a.npz", func(t testing.TB) string {
 		return npz(t, named{"images", []int{1, 2, 1, 2}, []float32{0, 1, 0, 3}})

@@ -192,19 +192,31 @@ func (b *builder) vector(key string, n int) ([]float64, error) {
 	return f.array.Float64s(), nil
 }
 
-// splits reads the part of each episode: 0, 1 or 2.
+// splits reads the part of each episode, by name or number as in a table.
 func (b *builder) splits() error {
-	values, err := b.vector("split", len(b.data.Episodes))
-	if err != nil {
+	f, ok, err := b.read("split")
+	if !ok || err != nil {
 		return err
 	}
-	for i, v := range values {
-		part, ok := wholeNumber(v, int(Training), int(Test))
-		if !ok {
-			return faultf(b.found["split"], "use 0 for training, 1 for validation and 2 for test", "%s: the part is %v",
-				b.data.Episodes[i].Source, v)
+	var names []string
+	if f.array != nil {
+		if names = f.array.Strings(); names == nil {
+			for _, v := range f.array.Float64s() {
+				names = append(names, fmt.Sprint(v))
+			}
 		}
-		b.data.Episodes[i].Part = Part(part)
+	}
+	if len(names) != len(b.data.Episodes) {
+		return faultf(b.found["split"], "give one part per episode", "%s for %s", terminal.Count(len(names), "part"),
+			terminal.Count(len(b.data.Episodes), "episode"))
+	}
+	for i, name := range names {
+		part, ok := parsePart(strings.TrimSpace(name))
+		if !ok {
+			return faultf(b.found["split"], "use 0 for training, 1 for validation and 2 for test", "%s: the part is %s",
+				b.data.Episodes[i].Source, terminal.Plain(name))
+		}
+		b.data.Episodes[i].Part = part
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -53,7 +54,7 @@ func readText1(t testing.TB, text string) *Dataset {
 type named struct {
 	name  string
 	shape []int
-	data  any // []float32 or []float64; nil for an array without values
+	data  any // []float32, []float64 or []string, or a string with all of the array; nil for an array without values
 }
 
 func npz(t testing.TB, list ...named) string {
@@ -62,15 +63,23 @@ func npz(t testing.TB, list ...named) string {
 	w := array.NewArchiveWriter(&b)
 	for _, a := range list {
 		out, err := w.Array(a.name)
-		kind := array.Float32
-		if _, double := a.data.([]float64); double {
-			kind = array.Float64
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err == nil {
+		switch data := a.data.(type) {
+		case string:
+			_, err = io.WriteString(out, data)
+		case []string:
+			err = array.WriteStrings(out, data)
+		default:
+			kind := array.Float32
+			if _, double := data.([]float64); double {
+				kind = array.Float64
+			}
 			err = array.WriteHeader(out, kind, a.shape)
-		}
-		if err == nil && a.data != nil {
-			err = binary.Write(out, binary.LittleEndian, a.data)
+			if err == nil && data != nil {
+				err = binary.Write(out, binary.LittleEndian, data)
+			}
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -182,6 +191,15 @@ func TestNPZ_LengthMaskAndParts(t *testing.T) {
 	s, err := d.Split(1, usual)
 	if err != nil || !reflect.DeepEqual(s, Split{Training: []int{1}, Test: []int{0}}) {
 		t.Errorf("Split = %+v, %v, want that of the file", s, err)
+	}
+}
+
+// TestNPZ_PartsByName: an array of text names parts as a column of a table does.
+func TestNPZ_PartsByName(t *testing.T) {
+	d := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"a.npz": npz(t, named{"y", []int{3, 2, 1}, make([]float32, 6)},
+		named{"split", nil, []string{"train", "test", "validation"}})}), "a.npz"))
+	if d.Episodes[0].Part != Training || d.Episodes[1].Part != Test || d.Episodes[2].Part != Validation {
+		t.Errorf("parts %v, %v and %v", d.Episodes[0].Part, d.Episodes[1].Part, d.Episodes[2].Part)
 	}
 }
 
