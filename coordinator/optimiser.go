@@ -80,6 +80,10 @@ func (o *optimiser) moments() []vector.Moment {
 	return list
 }
 
+// rounds is how often the parameters have changed: with local steps once in many updates. Who is left out for a while
+// is left out for so many rounds, however long they are.
+func (o *optimiser) rounds() uint64 { return o.step / o.Stride() }
+
 // averageName is the name of the average in checkpoints. That of a mere refuge differs, for it is not evaluated.
 func (o *optimiser) averageName() string {
 	if o.average == nil {
@@ -178,7 +182,7 @@ func (o *optimiser) update(sum []float32, shards int) (norm, rate float64, err e
 	}
 	if err == nil {
 		if o.refuge != nil {
-			o.refuge.Add(o.theta, o.step/o.Stride())
+			o.refuge.Add(o.theta, o.rounds())
 		}
 		if o.leftOut != nil && o.LeftOut() {
 			*o.leftOut++

@@ -48,7 +48,7 @@ type request struct {
 func (r *run) sendOut(now time.Duration, base exchange.Version, shared bool) {
 	r.before, r.relays = r.relays, nil
 	if shared && !r.stays(base) {
-		r.relays = r.members.relays(now, r.opt.step, r.chunks)
+		r.relays = r.members.relays(now, r.opt, r.chunks)
 	}
 	switch {
 	case r.members.ready() == 0:
@@ -85,13 +85,14 @@ func (r *run) handOut(base exchange.Version) {
 // relays chooses who hands the parameters of a step on: those who deliver. The others in the list hear it from them.
 // In it are those who are known to hear other workers. nil: it does not pay. Fewer than two who can hand on, or more
 // in the list than a message holds, do not pay.
-func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) *relays {
+func (ms *members) relays(now time.Duration, opt *optimiser, chunks wire.Chunking) *relays {
+	round := opt.rounds()
 	var able, others []*member
 	for _, w := range ms.list {
 		switch {
 		// Those of them that are ready are sent everything by the coordinator.
-		case !w.ready || !w.met || w.owed || w.shares || step < w.Deaf.Until():
-		case !w.doubted() && w.Sound(now) && step >= w.Mute.Until():
+		case !w.ready || !w.met || w.owed || w.shares || round < w.Deaf.Until():
+		case !w.doubted() && w.Sound(now) && round >= w.Mute.Until():
 			able = append(able, w)
 		default:
 			others = append(others, w)
@@ -102,7 +103,9 @@ func (ms *members) relays(now time.Duration, step uint64, chunks wire.Chunking) 
 	if n < 2 || len(list) > wire.MaxListed {
 		return nil
 	}
-	return &relays{step: step, sections: wire.Sections{Chunks: chunks, Count: n}, list: list, about: make([][]*member, n)}
+	return &relays{
+		step: opt.step, sections: wire.Sections{Chunks: chunks, Count: n}, list: list, about: make([][]*member, n),
+	}
 }
 
 // missed notes which chunks of the parameters a worker asks for that others were to hand on to it. The worker counts
@@ -115,7 +118,7 @@ func (r *run) missed(w *member, msg *wire.Need) {
 		// Its first request in this pass; however much it asks for, it is left out once.
 		if !slices.ContainsFunc(x.asked, func(p request) bool { return p.by == w }) {
 			x.asked = append(x.asked, request{w, w.Deaf})
-			w.Deaf.Extend(r.opt.step)
+			w.Deaf.Extend(r.opt.rounds())
 		}
 		w.owed = true
 		for _, part := range msg.Ranges {
@@ -137,11 +140,11 @@ func (r *run) accuse(x *relays, w *member, section int) {
 	switch n := min(accusers, len(x.list)-1); {
 	// As many as are needed: the one that was to hand on is left out, once.
 	case len(x.about[section]) == n:
-		by.Mute.Extend(r.opt.step)
+		by.Mute.Extend(r.opt.rounds())
 		r.out.add(eventCommand{Event{
 			Kind: EventAside, Step: x.step, Worker: by.id,
 			Reason: fmt.Sprintf("it was to hand on parameters, which others asked for; until step %d it hands on none",
-				by.Mute.Until()),
+				by.Mute.Until()*r.opt.Stride()),
 		}})
 		fallthrough
 	// Those who asked were right, so they go on hearing others.

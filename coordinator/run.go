@@ -105,7 +105,7 @@ func (r *run) open(now time.Duration) {
 		gradient.tree.Peaks = r.integers.Peaks()
 		gradient.single, gradient.openedAt = r.opt.Stride() > 1, now
 		// How the gradient gets here is decided before the first lease, which says so.
-		gradient.sections = r.exchange.Open(step, r.members.ready(), r.transfer.chunks, r.exchange.confirmed(step))
+		gradient.sections = r.exchange.Open(r.opt.rounds(), r.members.ready(), r.transfer.chunks, r.exchange.confirmed(step))
 		r.leasing.rounds = append(r.leasing.rounds, gradient)
 	}
 	if len(r.leasing.rounds) == 0 {

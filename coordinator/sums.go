@@ -93,7 +93,7 @@ func (r *run) turn(now time.Duration) {
 	if why := r.exchange.Doubted(); why != "" {
 		r.out.add(exchangeCommand{why})
 		r.out.add(eventCommand{Event{Kind: EventDoubt, Step: r.opt.step, Reason: why}})
-		r.exchange.Rest(r.opt.step)
+		r.exchange.Rest(r.opt.rounds())
 		r.figures.Doubted++
 	}
 	if s != nil {

@@ -166,6 +166,9 @@ func (p *player) event(words []string) error {
 			p.cfg.Parameters = wire.Int8
 		}
 		p.cfg.Average = float64(args.number("average", 0)) / 100
+		if every := args.number("local", 0); every > 0 {
+			p.cfg.Outer = Outer{Rate: 1, Every: uint64(every)}
+		}
 		if args["kernels"] != "" {
 			p.cfg.Numerics = numerics(args["kernels"])
 		}

@@ -33,7 +33,7 @@ const (
 
 // Choice decides how the gradient of a step gets here. What workers sum is used as it is while nobody doubts it. A sum
 // that somebody doubts, or that does not come, is not argued about: the coordinator pulls the blocks from their
-// holders, as in a star, and sums them itself.
+// holders, as in a star, and sums them itself. A round of local steps counts as one step.
 //
 // So a worker that lies to others, withholds what it keeps, or accuses others falsely can make a run do what it does
 // in a star, and nothing worse.

@@ -74,7 +74,7 @@ const (
 	firstExclusion, maxExclusions = 4, 8
 )
 
-// Exclusion is for how long a worker has no part in something.
+// Exclusion is for how long a worker has no part in something. A round of local steps counts as one step.
 type Exclusion struct {
 	until uint64 // step
 	times int
