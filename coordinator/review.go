@@ -30,10 +30,10 @@ func (j *judgement) review(now time.Duration) {
 func (j *judgement) weigh(now time.Duration, t *task) {
 	l := t.arrived
 	if t.arrived = nil; l != nil {
-		if l.said.Digest == "" && (t.Audited || t.Phase() == trust.Disputed) {
+		if l.said.Digest == "" && (t.Audited || t.thirdDecides()) {
 			l.said.Digest = wire.DigestPartial(l.values, l.said.Terms)
 		}
-		if t.Phase() == trust.Disputed {
+		if t.thirdDecides() {
 			j.decide(now, t, truth{l.partial(), l.owner.id, l})
 			return
 		}
@@ -141,6 +141,9 @@ func (j *judgement) decide(now time.Duration, t *task, p truth) {
 	// It was contested, and what is in the tree is right.
 	if t.Phase() == trust.Merged {
 		j.transfer.recycle(p.Partial)
+		if p.lease != nil {
+			j.leasing.withdraw(p.lease)
+		}
 		j.run.closeIfDone(now)
 		return
 	}

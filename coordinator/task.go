@@ -71,7 +71,7 @@ func (t *task) purpose(l *lease) purpose {
 	switch {
 	case l.audit:
 		return compare
-	case t.Phase() == trust.Disputed:
+	case t.thirdDecides():
 		// A party only repeats what it said; the word of a neutral worker decides, with its bits.
 		if !t.Neutral(l.owner.Account) {
 			return compare
@@ -83,6 +83,12 @@ func (t *task) purpose(l *lease) purpose {
 		return reserve
 	}
 	return deliver
+}
+
+// thirdDecides reports whether the word of a worker is waited for that has said nothing of the block yet: others
+// contradict each other, and no referee computes it. What is in the tree may be contradicted, too.
+func (t *task) thirdDecides() bool {
+	return t.Phase() == trust.Disputed || t.Phase() == trust.Contested && t.Question() == 0
 }
 
 // wanted reports whether a worker's copy is still to be delivered.

@@ -26,7 +26,8 @@ func TestTask_Purpose(t *testing.T) {
 		{"held validation", trust.Held, wire.Validate, lease{owner: one}, deliver},
 		{"refereed", trust.Refereed, wire.Gradient, lease{owner: one}, compare},
 		{"merged", trust.Merged, wire.Gradient, lease{owner: one}, compare},
-		{"contested", trust.Contested, wire.Gradient, lease{owner: one}, compare},
+		{"contested, a party", trust.Contested, wire.Gradient, lease{owner: two}, compare},
+		{"contested, a third", trust.Contested, wire.Gradient, lease{owner: one}, deliver},
 		{"disputed, a party", trust.Disputed, wire.Gradient, lease{owner: two}, compare},
 		{"disputed, a third", trust.Disputed, wire.Gradient, lease{owner: one}, deliver},
 	} {
@@ -35,6 +36,11 @@ func TestTask_Purpose(t *testing.T) {
 		if got := task.purpose(&c.lease); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
+	}
+	task := taskAt(newRound(wire.Gradient, 4), trust.Merged, two)
+	new(trust.Judgement).Refer(&task.Case)
+	if got := task.purpose(&lease{owner: one, task: task}); task.Phase() != trust.Contested || got != compare {
+		t.Errorf("contested, with a referee: got %d in phase %v", got, task.Phase())
 	}
 }
 
