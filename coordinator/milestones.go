@@ -52,14 +52,11 @@ func (s *milestones) validationDue(step uint64) bool {
 }
 
 // checkpointDue reports whether the parameters after a step are to be saved at once. If they are being validated, the
-// checkpoint waits for the result. A request is used up here, also where the step is saved already.
+// checkpoint waits for the result. A request is used up here, but not by parameters that are saved already: it is for
+// those that follow.
 func (s *milestones) checkpointDue(step uint64, validating bool) bool {
 	due := s.asked || s.checkpointEvery > 0 && step%s.checkpointEvery == 0
-	if step == s.saved || step == 0 {
-		s.asked = false
-		return false
-	}
-	if !due {
+	if !due || step == s.saved || step == 0 {
 		return false
 	}
 	s.asked = false

@@ -40,6 +40,21 @@ func TestMilestones_AreDueOnce(t *testing.T) {
 	}
 }
 
+// A request for a checkpoint is for the parameters after the step under way, however often that is begun anew.
+func TestMilestones_RequestOutlivesAPass(t *testing.T) {
+	s := newMilestones(&Config{Steps: 10})
+	for _, step := range []uint64{0, 4} {
+		s.restore(&Checkpoint{Step: step, BestLoss: math.Inf(1)})
+		s.asked = true
+		if s.checkpointDue(step, false) {
+			t.Errorf("step %d is saved again", step)
+		}
+		if !s.checkpointDue(step+1, false) || s.checkpointDue(step+1, false) {
+			t.Errorf("what was asked for in step %d is not saved once", step)
+		}
+	}
+}
+
 // A checkpoint waits for the validation of its parameters, and holds its result.
 func TestMilestones_CheckpointWaitsForValidation(t *testing.T) {
 	s := newMilestones(&Config{Steps: 10, ValidateEvery: 4, ValidationShards: 2, CheckpointEvery: 4})
