@@ -21,6 +21,8 @@ type listener struct {
 	handed []*wire.Theta
 	needs  []*wire.Need
 	pulls  []*wire.Pull
+
+	results []*wire.Result
 }
 
 func newListener(t *testing.T) *listener {
@@ -41,6 +43,8 @@ func newListener(t *testing.T) *listener {
 			l.needs = append(l.needs, m)
 		case *wire.Pull:
 			l.pulls = append(l.pulls, m)
+		case *wire.Result:
+			l.results = append(l.results, m)
 		}
 	}}
 	t.Cleanup(func() {

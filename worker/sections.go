@@ -121,7 +121,7 @@ func (w *Worker) takeOwn(l *lease) {
 	self, first := w.name(), l.reduction.sections.First(l.First)
 	for _, s := range l.reduction.sources {
 		own := w.keeps(s.Lease)
-		if s.Holder != self || own == nil {
+		if s.Holder != self || own == nil || l.finished() { // a wrong one has ended the sum
 			continue
 		}
 		s.sum = l.memory.partial(true)
@@ -216,8 +216,8 @@ func (w *Worker) takePeerChunk(msg *wire.Chunk) {
 		}
 		for _, s := range l.reduction.sources {
 			i := msg.Index - l.reduction.sections.First(l.First)
-			// Only what was asked for, from the one that was asked, once.
-			if s.Lease != msg.Lease || s.Holder != msg.From || !s.asked.Awaits(i) ||
+			// Only what was asked for, from the one that was asked, once. A wrong source has ended the sum.
+			if l.finished() || s.Lease != msg.Lease || s.Holder != msg.From || !s.asked.Awaits(i) ||
 				!l.chunks.Sound(i, msg.Data, msg.CRC) {
 				continue
 			}

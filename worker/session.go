@@ -276,7 +276,7 @@ func (w *Worker) turn(step uint64, pass int) bool {
 // dropped: no coordinator of this version asks for it.
 func (w *Worker) takeLease(msg *wire.Lease) {
 	b := vector.Block{First: msg.First, Count: msg.Count}
-	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && msg.Work != wire.Validate ||
+	if !b.Valid(wire.MaxCount) || msg.Work != wire.Gradient && (msg.Work != wire.Validate || msg.Sections > 0) ||
 		msg.Sections > w.sums.Count() || !w.turn(msg.Step, msg.Pass) {
 		return
 	}
