@@ -121,8 +121,10 @@ func (f *fitFlags) request(a *app, args []string) error {
 			"%s data convert - own.npz keeps it", a.invoked)
 	}
 	if f.horizon > 0 {
-		if i := slices.IndexFunc(f.asked.Settings, func(s string) bool { return strings.HasPrefix(s, "eval.horizon=") }); i >= 0 {
-			return config.Usagef("--horizon %d and %s: give one of them", f.horizon, f.asked.Settings[i])
+		for _, s := range f.asked.Settings {
+			if strings.HasPrefix(s, "eval.horizon=") {
+				return config.Usagef("--horizon %d and %s: give one of them", f.horizon, s)
+			}
 		}
 		f.asked.Settings = append(f.asked.Settings, fmt.Sprintf("eval.horizon=%d", f.horizon))
 	}
