@@ -24,9 +24,9 @@ const (
 	Auto    = exchange.Auto
 )
 
-// Config says what a run is. These fields do not decide the parameters' bits: Dir, Log, Disk, the intervals of
-// validation and checkpoints, FailureDetection, Chunk, Credit, Exchange, Gate, Memory, Audit and AuditSums. All others
-// do.
+// Config says what a run is. The parameters' bits are decided by Steps, Shards, Optimizer, Outer, Average, Gradients,
+// Parameters, and what Job and Data say; where Patience is set, also by ValidateEvery and ValidationShards. All other
+// fields leave them as they are.
 type Config struct {
 	Run    string // name of the run, part of its subjects: letters, digits, '-', '_'
 	Seed   uint64 // recorded in checkpoints
