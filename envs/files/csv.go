@@ -43,6 +43,9 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, csvFault(err)
 	}
+	if err == nil { // the text may go on behind a part of a character
+		start = wholeCharacters(start)
+	}
 	if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
 		if _, err := in.Discard(3); err != nil {
 			return nil, csvFault(err)
@@ -59,8 +62,7 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	if given != 0 {
 		_, start, _ = bytes.Cut(start, []byte("\n"))
 	}
-	// The last bytes of what is looked at may be a part of a character.
-	if !utf8.Valid(start[:max(0, len(start)-utf8.UTFMax)]) {
+	if !utf8.Valid(start) {
 		text, out.said = western{in}, append(out.said, "the text is not UTF-8: it is read as Windows-1252")
 	}
 	if bytes.IndexByte(start, '\n') < 0 && bytes.IndexByte(start, '\r') >= 0 {

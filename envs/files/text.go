@@ -20,6 +20,19 @@ func (t returns) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// wholeCharacters is the begin of a text in UTF-8 without the part of a character that may end it.
+func wholeCharacters(text []byte) []byte {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				text = text[:len(text)-n]
+			}
+			break
+		}
+	}
+	return text
+}
+
 // western reads text in Windows-1252, which is Latin-1 with more signs, as UTF-8.
 type western struct{ r io.Reader }
 
