@@ -35,8 +35,8 @@ type csvRows struct {
 
 // newCSVRows finds the separator and skips a byte order mark. What it finds, it finds in the first 64 KiB. The
 // separator is that of a line sep=; or the first of tab, semicolon and, where there is no comma, bar that stands in
-// the first line; or else the comma. tabs says that the name of the file ends in .tsv. A file with zero bytes, as
-// UTF-16 has them, is refused.
+// the first line outside of quotes; or else the comma. tabs says that the name of the file ends in .tsv. A file with
+// zero bytes, as UTF-16 has them, is refused.
 func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	start, err := in.Peek(1 << 16)
@@ -77,6 +77,7 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 		_, start, _ = bytes.Cut(start, []byte("\n"))
 	}
 	first, _, _ := bytes.Cut(start, []byte("\n"))
+	first = unquoted(first)
 	switch {
 	case given != 0:
 		c.Comma = rune(given)
@@ -100,6 +101,17 @@ func separator(start []byte) byte {
 		return sign[0]
 	}
 	return 0
+}
+
+// unquoted is a line without what stands within quotes.
+func unquoted(line []byte) []byte {
+	var rest []byte
+	for i, part := range bytes.Split(line, []byte{'"'}) {
+		if i%2 == 0 {
+			rest = append(rest, part...)
+		}
+	}
+	return rest
 }
 
 // notes say what was done to the text.

@@ -32,3 +32,14 @@ func TestCSV_EncodingOfShortFiles(t *testing.T) {
 		t.Errorf("a letter of Windows-1252 at the end: %d recordings", len(got))
 	}
 }
+
+// TestCSV_SignsInQuotes: what stands in a heading within quotes separates no columns.
+func TestCSV_SignsInQuotes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"torque; Nm", "torque\tNm", "torque| Nm"} {
+		d := readAs(t, Options{Observe: []string{columnName(name, 0)}}, "t,\""+name+"\"\n0,1.5\n1,2.5\n")
+		equal(t, name, d.Episodes[0].Observations, []float32{1.5, 2.5})
+	}
+	d := readAs(t, Options{}, "t;\"y1\"\n0;1,5\n1;2,5\n")
+	equal(t, "columns in quotes", d.Episodes[0].Observations, []float32{1.5, 2.5})
+}
