@@ -2,6 +2,8 @@ package files
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -42,4 +44,26 @@ func TestCSV_SignsInQuotes(t *testing.T) {
 	}
 	d := readAs(t, Options{}, "t;\"y1\"\n0;1,5\n1;2,5\n")
 	equal(t, "columns in quotes", d.Episodes[0].Observations, []float32{1.5, 2.5})
+}
+
+// TestCSV_DecimalCommasOfTimes: times may have the decimal commas that all numbers of a file have.
+func TestCSV_DecimalCommasOfTimes(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"t", "time", "Zeit"} {
+		path := filepath.Join(t.TempDir(), "a.csv")
+		text := name + ";Druck\n0,0;1,5\n0,1;2,5\n0,2;1,5\n0,3;3,5\n"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d, how, err := ReadGuessed([]string{path}, Options{})
+		if err != nil || d.Spec.DT != 0.1 || d.Spec.Observation != 1 {
+			t.Errorf("%s: %+v is observed, %v", name, how, err)
+			continue
+		}
+		e := d.Episodes[0]
+		equal(t, name, e.Observations, []float32{1.5, 2.5, 1.5, 3.5})
+		if step, err := e.Times.Step([]string{"0,3"}); step != 3 || err != nil || e.Times.Text(5)[0] != "0.5" {
+			t.Errorf("%s: 0,3 is step %d, %v, and step 5 is at %s", name, step, err, e.Times.Text(5))
+		}
+	}
 }

@@ -156,7 +156,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 			times: []float64{},
 		})
 	}
-	clocks := slices.Repeat([]clock{{order: o.Dates}}, len(columns))
+	clocks := slices.Repeat([]clock{{order: o.Dates, commas: in.decimalCommas()}}, len(columns))
 	for range guessRows {
 		record, err := in.next()
 		if errors.Is(err, io.EOF) {

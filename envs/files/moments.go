@@ -38,8 +38,8 @@ func (t *Times) From(step int) *Times {
 	return &part
 }
 
-// Text is the time of a step as the file writes it, one text for each of Columns. nil has none. A negative step lies
-// before the recording, one from its length on behind it.
+// Text is the time of a step as the file writes it, but for decimal commas: one text for each of Columns. nil has
+// none. A negative step lies before the recording, one from its length on behind it.
 func (t *Times) Text(step int) []string {
 	if t == nil {
 		return nil

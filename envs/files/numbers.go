@@ -22,14 +22,19 @@ func parseNumber(text string, commas bool) (float64, error) {
 	case "false":
 		return 0, nil
 	}
-	if commas && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
-		text = strings.Replace(text, ",", ".", 1)
-	}
-	v, err := strconv.ParseFloat(text, 64)
+	v, err := strconv.ParseFloat(pointed(text, commas), 64)
 	if errors.Is(err, strconv.ErrRange) {
 		err = nil // an infinity; it is refused later, with its name
 	}
 	return v, err
+}
+
+// pointed writes the decimal comma of a number, which it may have if commas is set, as a point.
+func pointed(text string, commas bool) string {
+	if commas && strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
+		return strings.Replace(text, ",", ".", 1)
+	}
+	return text
 }
 
 // floating reports whether a number is written as one that was rounded: with a point or an exponent.

@@ -62,7 +62,7 @@ type table struct {
 func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	t := &table{
 		in: in, options: options, left: left, data: &Dataset{Spec: envs.Spec{Name: "files"}},
-		byID: map[string]*rows{}, marked: map[string]int{}, clock: clock{order: options.Dates},
+		byID: map[string]*rows{}, marked: map[string]int{}, clock: clock{order: options.Dates, commas: in.decimalCommas()},
 	}
 	if err := t.readHeader(); err != nil {
 		return nil, err

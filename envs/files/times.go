@@ -16,6 +16,7 @@ import (
 type clock struct {
 	known  bool // a text was read
 	dates  bool
+	commas bool   // numbers may have a decimal comma
 	layout string // of the last date
 	digits int    // the most decimals of a number
 	base   int64  // of whole numbers beyond the digits of float64: times count from it
@@ -47,7 +48,7 @@ type clock struct {
 // error says why the text is none, without its place.
 func (c *clock) read(text string) (float64, error) {
 	if !c.known {
-		_, err := strconv.ParseFloat(text, 64)
+		_, err := strconv.ParseFloat(pointed(text, c.commas), 64)
 		c.known, c.dates = true, err != nil || compact(text)
 	}
 	if !c.dates {
@@ -82,6 +83,7 @@ func (c *clock) seconds(t time.Time) float64 {
 
 // number reads a time that is a number. Whole ones beyond the digits of float64, as nanoseconds, count from the first.
 func (c *clock) number(text string) (float64, error) {
+	text = pointed(text, c.commas)
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q is no number, as the times before it are", text)
