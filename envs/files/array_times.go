@@ -51,7 +51,7 @@ func (b *builder) readTimes(name string) error {
 			terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
 	}
 	// The numbers of an array have no decimals of their own: they are written with as many as they need.
-	c := &clock{known: true, digits: mostDecimals + 1, bare: true}
+	c := &clock{known: true, digits: math.MaxInt, bare: true}
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
 		if len(p.data[i]) < e.T {
@@ -67,6 +67,7 @@ func (b *builder) readTimes(name string) error {
 			if math.IsNaN(list[t]) || math.IsInf(list[t], 0) {
 				return faultf(name, "save a time for each step", "%s, step %d: the time is %v", e.Source, t, list[t])
 			}
+			c.largest = max(c.largest, math.Abs(list[t]))
 		}
 		if err := b.even(e, name, c, list); err != nil {
 			return err

@@ -206,8 +206,16 @@ func (c *clock) writeIn(t, offset float64) string {
 	return at.Format("2006-01-02 15:04:05.999999999")
 }
 
-// mostDecimals is up to how many decimals of a file are taken for those that were meant.
+// mostDecimals is up to how many decimals of a file are taken for those that were meant, of numbers around one.
 const mostDecimals = 12
+
+// meant is up to how many decimals count in a column: of small numbers more.
+func (c *clock) meant() int {
+	if c.largest > 0 && c.largest < 1 {
+		return mostDecimals - int(math.Ceil(math.Log10(c.largest)))
+	}
+	return mostDecimals
+}
 
 // writeNumber is a number with the decimals of the column. Zeros at the end are left out if the column leaves them
 // out.
@@ -215,8 +223,8 @@ func (c *clock) writeNumber(t float64) string {
 	if c.digits == 0 && t != math.Trunc(t) {
 		return strconv.FormatFloat(rounded(t), 'f', -1, 64)
 	}
-	if c.digits > mostDecimals || c.bare {
-		text := strconv.FormatFloat(t, 'f', min(c.digits, mostDecimals), 64)
+	if c.digits > c.meant() || c.bare {
+		text := strconv.FormatFloat(t, 'f', min(c.digits, c.meant()), 64)
 		if !strings.Contains(text, ".") {
 			return text
 		}

@@ -60,6 +60,10 @@ func TestTimes_GoOnInTheFormOfTheFile(t *testing.T) {
 		"decimals":         {[]string{"0.00", "0.01"}, []string{"0.02", "0.03"}},
 		"loose decimals":   {[]string{"0", "0.5", "1"}, []string{"1.5", "2"}},
 		"binary steps":     {[]string{"0.1", "0.2", "0.30000000000000004"}, []string{"0.4", "0.5"}},
+		"exponents":        {[]string{"1.5e-05", "3e-05", "4.5e-05"}, []string{"0.000060", "0.000075"}},
+		"large exponents":  {[]string{"1.70000001e+09", "1.70000002e+09"}, []string{"1700000030", "1700000040"}},
+		"all digits":       {[]string{"0.000000000000000000e+00", "1.000000000000000056e-01"}, []string{"0.2", "0.3"}},
+		"femtoseconds":     {[]string{"0", "2.5e-15", "5e-15"}, []string{"0.0000000000000075", "0.00000000000001"}},
 		"nanoseconds":      {[]string{"1700000000000000000", "1700000000000000100"}, []string{"1700000000000000200", "1700000000000000300"}},
 		"hours, minutes":   {[]string{"840", "850", "900", "910", "920", "930", "940"}, []string{"950", "1000"}},
 	} {
@@ -151,5 +155,15 @@ func TestRead_OrdersOfDayAndMonthMayNotMix(t *testing.T) {
 	}
 	if _, err := Read([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "some dates have the day first, and some the month") {
 		t.Errorf("%v, want an error about the orders", err)
+	}
+}
+
+// TestTimes_OfSmallNumbers: arrays have no decimals, and are written with those that they need.
+func TestTimes_OfSmallNumbers(t *testing.T) {
+	t.Parallel()
+	file := npz(t, named{"y", []int{1, 3, 1}, []float32{1, 2, 3}}, named{"t", []int{1, 3}, []float64{0, 2.5e-13, 5e-13}})
+	d := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz"))
+	if got := d.Episodes[0].Times.Text(3)[0]; got != "0.00000000000075" {
+		t.Errorf("step 3 is at %s", got)
 	}
 }

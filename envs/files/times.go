@@ -14,13 +14,14 @@ import (
 //
 // Times are float64: numbers as they are, dates in seconds since 1970.
 type clock struct {
-	known  bool // a text was read
-	dates  bool
-	commas bool   // numbers may have a decimal comma
-	layout string // of the last date
-	digits int    // the most decimals of a number
-	base   int64  // of whole numbers beyond the digits of float64: times count from it
-	based  bool
+	known   bool // a text was read
+	dates   bool
+	commas  bool    // numbers may have a decimal comma
+	layout  string  // of the last date
+	digits  int     // the most decimals of a number
+	largest float64 // the magnitude of a number
+	base    int64   // of whole numbers beyond the digits of float64: times count from it
+	based   bool
 	// other is the last date with the month first, if day and month may change places, else the same as was read.
 	other float64
 	// wrongDay and wrongMonth are set if a date is none with the day first, or with the month first.
@@ -95,13 +96,25 @@ func (c *clock) number(text string) (float64, error) {
 		}
 		v = float64(whole - c.base)
 	}
-	if _, after, ok := strings.Cut(text, "."); ok {
-		c.digits = max(c.digits, len(after))
+	if n := decimals(text); n > 0 {
+		c.digits = max(c.digits, n)
 	} else {
 		c.bare = true
 	}
+	c.largest = max(c.largest, math.Abs(v))
 	c.other = v
 	return v, nil
+}
+
+// decimals is how many digits a number has behind its point without an exponent: 1.5e-05 has six.
+func decimals(text string) int {
+	mantissa, exponent := text, 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		mantissa = text[:i]
+		exponent, _ = strconv.Atoi(text[i+1:]) // of a text that is a number
+	}
+	_, behind, _ := strings.Cut(mantissa, ".")
+	return max(0, len(behind)-exponent)
 }
 
 // exactly is the largest whole number up to which float64 holds every one.
