@@ -18,6 +18,7 @@ type commentFilter struct {
 	// comment is set within one, and quoted within quotes, where no line is a comment.
 	comment, quoted bool
 	comments        int
+	open            int // bytes of lines within quotes that have not ended
 }
 
 func newCommentFilter(r io.Reader, firstLine bool) *commentFilter {
@@ -40,7 +41,8 @@ func (c *commentFilter) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// keep is what remains of a line, or of a part of one.
+// keep is what remains of a line, or of a part of one. Lines within quotes may be no longer than one line: who reads
+// them holds all of them.
 func (c *commentFilter) keep(part []byte) []byte {
 	ended := bytes.HasSuffix(part, []byte("\n"))
 	if !c.inner && !c.quoted && c.begins(part) {
@@ -50,6 +52,12 @@ func (c *commentFilter) keep(part []byte) []byte {
 	switch {
 	case !c.comment:
 		c.quoted = c.quoted != (bytes.Count(part, []byte{'"'})%2 == 1)
+		if c.open += len(part); !c.quoted {
+			c.open = 0
+		}
+		if c.open > maxLine {
+			c.err = faultf("", "close its quotes", "a cell in quotes has more than %d bytes", maxLine)
+		}
 	case ended:
 		part = part[len(part)-1:]
 	default:

@@ -67,3 +67,17 @@ func TestCSV_DecimalCommasOfTimes(t *testing.T) {
 		}
 	}
 }
+
+// TestCSV_QuotesThatNeverEnd: a cell in quotes is refused before it takes more memory than a line may.
+func TestCSV_QuotesThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	text := "t,y\n0,1\n1,\"" + strings.Repeat(strings.Repeat(" ", 99)+"\n", 10*maxLine/100) + "\"\n"
+	path := filepath.Join(write(t, map[string]string{"a.csv": text}), "a.csv")
+	if _, err := Read([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "in quotes") {
+		t.Errorf("got %v", err)
+	}
+	text = "t,y,note\n" + strings.Repeat("0,1,\"two\nlines\"\n1,2,\"# none\"\n", maxLine/30)
+	if d := readAs(t, Options{Time: NoTime, Observe: []string{"y"}}, text); d.Episodes[0].T < maxLine/30 {
+		t.Errorf("short cells in quotes: %d steps", d.Episodes[0].T)
+	}
+}
