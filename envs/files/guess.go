@@ -12,8 +12,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// guessRows is the number of rows from which a guess is made.
-const guessRows = 20000
+// A guess is made from so many rows, or from fewer that take half of the memory that data may take.
+const (
+	guessRows = 20000
+	cellBytes = 64 // of a cell beside its text, about
+)
 
 // Guess looks at the first file of paths for columns or arrays that the convention does not know, and completes options
 // by what they seem to be: from names that are usual, and from what the values do. Where the convention, or the
@@ -157,7 +160,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 		})
 	}
 	clocks := slices.Repeat([]clock{{order: o.Dates, commas: in.decimalCommas()}}, len(columns))
-	for range guessRows {
+	for row, left := 0, o.limit()/2; row < guessRows && left > 0; row++ {
 		record, err := in.next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -166,6 +169,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 			return nil, false, err
 		}
 		for i, cell := range record {
+			left -= int64(cellBytes + len(cell))
 			columns[i].add(strings.TrimSpace(cell), &clocks[i], in.decimalCommas())
 		}
 	}

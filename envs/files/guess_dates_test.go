@@ -92,3 +92,20 @@ func TestGuess_NamesTheFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestGuess_HoldsNoMoreThanTheLimit: of wide tables, and of long texts, fewer rows are looked at.
+func TestGuess_HoldsNoMoreThanTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, cell := range []string{"1,", strings.Repeat("x", 1024) + ","} {
+		text := strings.Repeat("a,", 9) + "t\n" + strings.Repeat(strings.Repeat(cell, 9)+"1\n", 2000)
+		in, closing, err := openTable(filepath.Join(write(t, map[string]string{"a.csv": text}), "a.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closing()
+		columns, _, err := Options{Limit: 1 << 20}.sample(in)
+		if rows := len(columns[0].texts); err != nil || rows == 0 || rows*len(text)/2000 > 1<<20 || rows == 2000 {
+			t.Errorf("%d rows are held, %v", rows, err)
+		}
+	}
+}
