@@ -33,7 +33,9 @@ type parquetRows struct {
 type parquetColumn struct {
 	name     string
 	date     bool
-	unit     time.Duration // of timestamps; 0: it holds none
+	unit     time.Duration // of timestamps and times of the day; 0: it holds none
+	clock    bool          // the values are times of the day
+	uuid     bool          // 16 bytes are a name
 	unsigned bool          // whole numbers have no sign
 	half     bool          // two bytes are a number
 }
@@ -57,21 +59,10 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 			in.skip(c, "it holds lists or records")
 			continue
 		}
-		column := parquetColumn{name: c.Name()}
-		if annotated := c.Type().LogicalType(); annotated != nil {
-			switch t := annotated.Value.(type) {
-			case *logical.DateType:
-				column.date = true
-			case *logical.TimestampType:
-				column.unit = t.Unit.Value.Duration()
-			case *logical.IntType:
-				column.unsigned = !t.IsSigned
-			case *logical.Float16Type:
-				column.half = true
-			case *logical.DecimalType:
-				in.skip(c, "it holds decimals")
-				continue
-			}
+		column, why := columnOf(c)
+		if why != "" {
+			in.skip(c, why)
+			continue
 		}
 		in.leaves[c.Index()] = len(in.columns)
 		in.columns = append(in.columns, column)
@@ -81,6 +72,32 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	}
 	in.record = make([]string, len(in.columns))
 	return in, nil
+}
+
+// columnOf says what the values of a flat column mean, or why they are not read.
+func columnOf(c *parquet.Column) (column parquetColumn, why string) {
+	column.name = c.Name()
+	annotated := c.Type().LogicalType()
+	if annotated == nil {
+		return column, ""
+	}
+	switch t := annotated.Value.(type) {
+	case *logical.DateType:
+		column.date = true
+	case *logical.TimestampType:
+		column.unit = t.Unit.Value.Duration()
+	case *logical.TimeType:
+		column.unit, column.clock = t.Unit.Value.Duration(), true
+	case *logical.IntType:
+		column.unsigned = !t.IsSigned
+	case *logical.Float16Type:
+		column.half = true
+	case *logical.UUIDType:
+		column.uuid = true
+	case *logical.DecimalType:
+		why = "it holds decimals"
+	}
+	return column, why
 }
 
 // next returns the cells of the next row, which are valid until the call after it; io.EOF after the last one.
@@ -136,9 +153,7 @@ func (c parquetColumn) text(v parquet.Value) string {
 	case c.date:
 		return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
 	case c.unit > 0:
-		perSecond := int64(time.Second / c.unit)
-		at := v.Int64()
-		return time.Unix(at/perSecond, at%perSecond*int64(c.unit)).UTC().Format("2006-01-02T15:04:05.999999999")
+		return c.time(v)
 	}
 	switch v.Kind() {
 	case parquet.Boolean:
@@ -162,10 +177,27 @@ func (c parquetColumn) text(v parquet.Value) string {
 	case parquet.Double:
 		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
 	}
-	if b := v.ByteArray(); c.half && len(b) == 2 {
+	b := v.ByteArray()
+	switch {
+	case c.half && len(b) == 2:
 		return strconv.FormatFloat(half(uint16(b[0])|uint16(b[1])<<8), 'g', -1, 64)
+	case c.uuid && len(b) == 16:
+		return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 	}
-	return string(v.ByteArray())
+	return string(b)
+}
+
+// time is a timestamp, or a time of the day, of which milliseconds have 32 bits.
+func (c parquetColumn) time(v parquet.Value) string {
+	at, layout := v.Int64(), "2006-01-02T15:04:05.999999999"
+	if c.clock {
+		layout = "15:04:05.999999999"
+		if v.Kind() == parquet.Int32 {
+			at = int64(v.Int32())
+		}
+	}
+	perSecond := int64(time.Second / c.unit)
+	return time.Unix(at/perSecond, at%perSecond*int64(c.unit)).UTC().Format(layout)
 }
 
 // half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction. IEEE 754 calls it binary16.

@@ -64,6 +64,40 @@ func TestRead_Parquet(t *testing.T) {
 	}
 }
 
+// TestRead_ParquetClocks: times of the day, in each of their units, are those of a second column; a name of 16 bytes is
+// one of letters.
+func TestRead_ParquetClocks(t *testing.T) {
+	type row struct {
+		Who    [16]byte `parquet:"who,uuid"`
+		Date   int32    `parquet:"date,date"`
+		Milli  int32    `parquet:"milli,time(millisecond)"`
+		Micro  int64    `parquet:"micro,time(microsecond)"`
+		Nano   int64    `parquet:"nano,time(nanosecond)"`
+		Amount float64  `parquet:"amount"`
+	}
+	var all []row
+	for i := range 6 {
+		at := time.Duration(i%3) * 8 * time.Hour
+		all = append(all, row{
+			[16]byte{0xff, 15: 7}, int32(19000 + i/3), int32(at.Milliseconds()), at.Microseconds(), at.Nanoseconds(), float64(i * i),
+		})
+	}
+	var file bytes.Buffer
+	if err := parquet.Write(&file, all); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(write(t, map[string]string{"a.parquet": file.String()}), "a.parquet")
+	for _, clock := range []string{"milli", "micro", "nano"} {
+		d := mustRead(t, Options{Observe: []string{"amount"}, Time: "date," + clock, ID: "who"}, path)
+		e := d.Episodes[0]
+		equal(t, clock, e.Observations, []float32{0, 1, 4, 9, 16, 25})
+		if d.Spec.DT != 8 || d.TimeUnit != "h" || e.Name != "ff000000-0000-0000-0000-000000000007" {
+			t.Errorf("%s: steps of %v %s, and the name is %q", clock, d.Spec.DT, d.TimeUnit, e.Name)
+		}
+		equal(t, "what follows", e.Times.Text(7), []string{"2022-01-10", "08:00:00"})
+	}
+}
+
 // Damaged files give an error and never a panic.
 func TestRead_ParquetDamaged(t *testing.T) {
 	path := writeParquet(t)
