@@ -1,6 +1,7 @@
 package files
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,9 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the data: %w", err)
 	}
+	if err := checkFooter(f, info.Size()); err != nil {
+		return nil, parquetFault(err)
+	}
 	file, err := parquet.OpenFile(f, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, parquetFault(err)
@@ -72,6 +76,22 @@ func newParquetRows(f *os.File) (in *parquetRows, err error) {
 	}
 	in.record = make([]string, len(in.columns))
 	return in, nil
+}
+
+// checkFooter returns an error for a file that is shorter than the directory at its end says, for which the library
+// takes memory before it reads: the last eight bytes are its length, and PAR1.
+func checkFooter(f io.ReaderAt, size int64) error {
+	var end [8]byte
+	if size < int64(len(end)) {
+		return fmt.Errorf("it has %d bytes", size)
+	}
+	if _, err := f.ReadAt(end[:], size-int64(len(end))); err != nil {
+		return err
+	}
+	if n := binary.LittleEndian.Uint32(end[:]); int64(n) > size {
+		return fmt.Errorf("it has %d bytes, and a directory of %d", size, n)
+	}
+	return nil
 }
 
 // columnOf says what the values of a flat column mean, or why they are not read.

@@ -2,9 +2,11 @@ package files
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,21 @@ func TestRead_ParquetClocks(t *testing.T) {
 			t.Errorf("%s: steps of %v %s, and the name is %q", clock, d.Spec.DT, d.TimeUnit, e.Name)
 		}
 		equal(t, "what follows", e.Times.Text(7), []string{"2022-01-10", "08:00:00"})
+	}
+}
+
+// TestRead_ParquetFooter: the length of a directory takes no memory unless the file has it.
+func TestRead_ParquetFooter(t *testing.T) {
+	path := filepath.Join(write(t, map[string]string{"a.parquet": "PAR1\xff\xff\xff\xffPAR1"}), "a.parquet")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Read([]string{path}, Options{})
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrData) || took > 1<<20 {
+		t.Errorf("%v, with %d bytes of memory", err, took)
+	}
+	if _, err := Read([]string{write(t, map[string]string{"a.parquet": "PAR"})}, Options{}); !errors.Is(err, ErrData) {
+		t.Errorf("three bytes: %v", err)
 	}
 }
 
