@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // Folder is where TensorBoard's files lie in the folder of a run. Each split has a folder in it.
@@ -54,6 +55,9 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 	err = ReadMetrics(dir, name, func(r Record) error {
 		b := boards[r.Split]
 		if b == nil {
+			if err := setting.CheckRun(r.Split); err != nil { // a folder, and no way out of ours
+				return fmt.Errorf("%w: %s: split %w", ErrDamaged, metricsFile, err)
+			}
 			path := filepath.Join(out, r.Split, fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix()))
 			var err error
 			if b, err = newBoard(path, r.Time); err != nil {

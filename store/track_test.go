@@ -156,6 +156,21 @@ func TestTensorBoard(t *testing.T) {
 	}
 }
 
+// TestTensorBoard_StaysInItsFolder: a split of a damaged file leads nowhere.
+func TestTensorBoard_StaysInItsFolder(t *testing.T) {
+	for _, split := range []string{"../out", "a/b", "..", ""} {
+		dir := folder(t)
+		line := `{"step":1,"split":"` + split + `","time":"2026-11-22T12:00:01Z","seconds":1,"values":{"loss":2.5}}` + "\n"
+		if err := os.WriteFile(filepath.Join(dir, "try", "metrics.jsonl"), []byte(line), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files, err := store.TensorBoard(dir, "try", filepath.Join(dir, "try", store.Folder))
+		if !errors.Is(err, store.ErrDamaged) || len(files) > 0 {
+			t.Errorf("%q: wrote %v, %v", split, files, err)
+		}
+	}
+}
+
 // TestLive: what is added can be read while the run goes on; of training as many records as TensorBoard shows. A run that
 // goes on, or goes back, says from where, so that what was written of later updates is forgotten.
 func TestLive(t *testing.T) {
