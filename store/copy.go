@@ -56,10 +56,14 @@ func Copy(from, dir, name, file string, content []byte, change func(*Info)) (err
 	return errors.Join(d.Rename(aside, folder), d.SyncFolder(dir))
 }
 
-// copyTree copies the files of a folder but its lock and those aside.
+// copyTree copies the files of a folder but its lock, those aside, and what is in hidden folders.
 func copyTree(d disk.Disk, from, to string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == from || e.Name() == lockFile || strings.HasPrefix(e.Name(), ".") {
+		hidden := err == nil && path != from && strings.HasPrefix(e.Name(), ".")
+		switch {
+		case hidden && e.IsDir():
+			return filepath.SkipDir
+		case err != nil || path == from || hidden || e.Name() == lockFile:
 			return err
 		}
 		target := filepath.Join(to, strings.TrimPrefix(path, from))

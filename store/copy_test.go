@@ -15,7 +15,9 @@ func TestCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Close(); err != nil {
+	hidden := run.Path("figures", ".ipynb_checkpoints") // of who looks at figures
+	err = errors.Join(run.Close(), os.Mkdir(hidden, 0o755), os.WriteFile(filepath.Join(hidden, "a.svg"), nil, 0o644))
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"first", "second"} {
@@ -26,6 +28,9 @@ func TestCopy(t *testing.T) {
 		info, err := Load(kept, "best")
 		if err != nil || info.Name != "best" || info.Was != "trial" || info.Sweep != "" {
 			t.Errorf("got %+v, %v", info, err)
+		}
+		if entries, err := os.ReadDir(filepath.Join(kept, "best", "figures")); err != nil || len(entries) > 0 {
+			t.Errorf("hidden files are copied: %v, %v", entries, err)
 		}
 		for file, want := range map[string]string{"fit.json": text, configFile: "a: 1\n"} {
 			if got, err := os.ReadFile(filepath.Join(kept, "best", file)); err != nil || string(got) != want {
