@@ -82,6 +82,35 @@ func HandOut(dir, role, target string) error {
 	return nil
 }
 
+// HandedOut returns how many nkeys a folder has that HandOut, or somebody by hand, has filled for one role; ok is unset
+// for any other folder, among them a whole one that has lost a key.
+func HandedOut(dir string) (keys int, ok bool) {
+	f := &folder{path: dir}
+	workers, err := f.workerKeys()
+	if err != nil {
+		return 0, false
+	}
+	has := func(name string) bool {
+		_, err := os.Stat(f.join(name))
+		return err == nil
+	}
+	if has(WorkerKey) {
+		workers = append(workers, WorkerKey)
+	}
+	// The token goes to several roles; each of the others has something that no other has.
+	roles := 0
+	for _, own := range []bool{has(CoordinatorKey), has(OperatorKey), len(workers) > 0, has(Auth)} {
+		if own {
+			roles++
+		}
+	}
+	keys = len(workers)
+	if has(CoordinatorKey) || has(OperatorKey) {
+		keys++
+	}
+	return keys, roles == 1 || roles == 0 && has(PageToken)
+}
+
 // apart returns ErrSource if two paths lead to the same folder.
 func apart(dir, target string) error {
 	source, err := os.Stat(dir)

@@ -93,3 +93,29 @@ func TestHandOut_NotToItself(t *testing.T) {
 		t.Error("the keys have changed")
 	}
 }
+
+// TestHandedOut: the folder of each role is one, and neither a whole folder nor one that has lost a key.
+func TestHandedOut(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, InitConfig{Dir: dir, Numbered: 2})
+	for role, want := range map[string]int{RoleBroker: 0, RoleCoordinator: 1, RoleOperator: 1, RoleWorker: 2, RoleMetrics: 0, RoleRoute: 0} {
+		target := filepath.Join(t.TempDir(), role)
+		if err := HandOut(dir, role, target); err != nil {
+			t.Fatal(err)
+		}
+		if keys, ok := HandedOut(target); keys != want || !ok {
+			t.Errorf("%s: %d keys, %v", role, keys, ok)
+		}
+	}
+	for range 2 {
+		if _, ok := HandedOut(dir); ok {
+			t.Error("a whole folder is one of a role")
+		}
+		if err := os.RemoveAll(filepath.Join(dir, CoordinatorKey)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok := HandedOut(t.TempDir()); ok {
+		t.Error("an empty folder is one of a role")
+	}
+}

@@ -101,12 +101,16 @@ func (a *app) checkKeys(dir string) bench.Finding {
 		return f
 	}
 	list, listErr := cluster.List(dir)
+	keys := len(list)
+	if n, part := cluster.HandedOut(dir); part && errors.Is(listErr, cluster.ErrNoKey) {
+		keys, listErr = n, nil
+	}
 	if err := errors.Join(err, listErr); err != nil {
 		f.State, f.Found, f.Do = bench.Bad, err.Error(), "restore the folder from a backup, or create it again: "+
 			a.invoked+" init --dir "+dir
 		return f
 	}
-	f.Found = fmt.Sprintf("%s in %s", terminal.Count(len(list), "key"), dir)
+	f.Found = fmt.Sprintf("%s in %s", terminal.Count(keys, "key"), dir)
 	if info.Mode().Perm()&0o077 != 0 {
 		f.State, f.Do = bench.Doubtful, "other users may look into the folder: chmod 700 "+dir
 	}

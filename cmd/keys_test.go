@@ -110,3 +110,21 @@ func TestWorker_KeyOfItsOwn(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+// TestDoctor_KeysOfARole: a folder that was handed out to a role lacks nothing; one that has lost a key does.
+func TestDoctor_KeysOfARole(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	dir := t.TempDir()
+	all, worker := filepath.Join(dir, "all"), filepath.Join(dir, "worker")
+	c.must("init", "--dir", all, "--workers", "2", "--hand-out", "worker="+worker)
+	if r := c.run("doctor", "--keys", worker); !strings.Contains(r.out, "ok  2 keys in "+worker) {
+		t.Errorf("doctor says\n%s", r.out)
+	}
+	if err := os.Remove(filepath.Join(all, cluster.CoordinatorKey)); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.run("doctor", "--keys", all); !strings.Contains(r.out, "restore the folder from a backup") {
+		t.Errorf("a folder that has lost a key: doctor says\n%s", r.out)
+	}
+}
