@@ -115,3 +115,23 @@ func TestOperators_LogLines(t *testing.T) {
 		t.Errorf("only %d messages", checked)
 	}
 }
+
+// TestOperators_UpKeepsTheWorkers: Compose removes all workers but one where `up` does not say how many there are.
+func TestOperators_UpKeepsTheWorkers(t *testing.T) {
+	up := regexp.MustCompile(`compose( -f \S+)* up\b[^&` + "`" + `\n]*`)
+	checked := 0
+	for _, path := range []string{"README.md", "docs/operators.md", "docs/scaling.md", "docs/security.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range up.FindAllString(string(text), -1) {
+			if checked++; !strings.Contains(line, "--scale worker=") {
+				t.Errorf("%s: %s", path, line)
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("only %d commands", checked)
+	}
+}
