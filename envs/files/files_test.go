@@ -380,3 +380,16 @@ func TestRead_RenamesWhatIsThere(t *testing.T) {
 		t.Errorf("names that one file has each: %+v", d.Spec)
 	}
 }
+
+// TestRead_MATLABTexts: names of channels, and dates, are texts of MATLAB; a mask that is sparse is refused as such.
+func TestRead_MATLABTexts(t *testing.T) {
+	path := filepath.Join("array", "testdata", "scipy_texts.mat")
+	if _, err := Read([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), "of the class sparse") {
+		t.Errorf("a sparse mask: %v", err)
+	}
+	d := mustRead(t, Options{Rename: map[string]string{"mask": "unused"}}, path)
+	equal(t, "names", d.ObservationNames, []string{"speed", "größe"})
+	if got := d.Episodes[0].Times.Text(3); d.TimeUnit != "day" || got[0] != "2024-01-04" {
+		t.Errorf("steps of a %s, and %v follows; notes %q", d.TimeUnit, got, d.Notes)
+	}
+}

@@ -300,6 +300,13 @@ func decodeMAT(r io.Reader, o Options, left *int64) (*Dataset, error) {
 		if v.Unread != "" {
 			return field{}, faultf(name, "save a real array, or a cell array of those", "%s", v.Unread)
 		}
+		if v.Texts != nil {
+			a, err := array.Texts(v.Texts, *left)
+			if err != nil {
+				return field{}, formatFault(name, err)
+			}
+			return field{array: a}, nil
+		}
 		return field{array: v.Array, cells: v.Cells}, nil
 	}
 	d, err := build(in, o)

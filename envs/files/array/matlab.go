@@ -11,7 +11,7 @@ import (
 	"io"
 )
 
-// Variable is one variable of a file. At most one of Array, Cells and Text has a value.
+// Variable is one variable of a file. At most one of Array, Cells and Texts has a value.
 type Variable struct {
 	Name  string
 	Class string // as MATLAB names it: double, cell, struct, …
@@ -19,7 +19,7 @@ type Variable struct {
 
 	Array *Array   // of a numeric or logical class
 	Cells []*Array // of a cell array, in column-major order
-	Text  string   // of the class char
+	Texts []string // of the class char, one for each row, or of a cell array of such rows
 
 	// Unread is why the variable has no value; "" if it has one.
 	Unread string

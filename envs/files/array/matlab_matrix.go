@@ -16,6 +16,7 @@ var classes = []string{
 const (
 	classCell   = 1
 	classChar   = 4
+	classSparse = 5
 	classDouble = 6
 	classUint64 = 15
 
@@ -43,7 +44,7 @@ func (m *reader) matrix(s *section, depth int) (*Variable, error) {
 	if class > 0 && class < len(classes) {
 		v.Class = classes[class]
 	}
-	if flags&flagLogical != 0 {
+	if flags&flagLogical != 0 && class != classSparse {
 		v.Class = "logical"
 	}
 	if class > classUint64 { // function handles and objects have parts of their own
@@ -158,7 +159,7 @@ func (m *reader) numbers(s *section, v *Variable) error {
 	return nil
 }
 
-// text reads a char array; one of several rows is read as one. It may take 1 MiB in the file.
+// text reads a char array, a text for each row without the spaces that fill it up. It may take 1 MiB in the file.
 func (m *reader) text(s *section, v *Variable) error {
 	t, err := s.tag()
 	if err != nil {
@@ -169,21 +170,32 @@ func (m *reader) text(s *section, v *Variable) error {
 		return v.fault(err)
 	}
 	m.budget -= int64(len(b))
+	var units []uint16
 	switch t.kind {
 	case 4, miUTF16: // MATLAB writes 16-bit code units as uint16
-		var units []uint16
 		for i := 0; i+1 < len(b); i += 2 {
 			units = append(units, s.order.Uint16(b[i:]))
 		}
-		v.Text = string(utf16.Decode(units))
 	default:
-		v.Text = strings.ToValidUTF8(string(b), "?")
+		units = utf16.Encode([]rune(strings.ToValidUTF8(string(b), "?")))
+	}
+	// Rows lie in the file column by column. Letters of other numbers than the shape says are one row.
+	rows := v.Shape[0]
+	if n, err := Bytes(v.Shape, 1); err != nil || n != int64(len(units)) || n == 0 {
+		rows = 1
+	}
+	for r := range rows {
+		var row []uint16
+		for i := r; i < len(units); i += rows {
+			row = append(row, units[i])
+		}
+		v.Texts = append(v.Texts, strings.TrimRight(string(utf16.Decode(row)), " "))
 	}
 	return nil
 }
 
-// cells reads the cells of a cell array. A cell that is no array of numbers makes the variable unread. Cells have
-// the order of the file, column by column.
+// cells reads the cells of a cell array: all of them are arrays of numbers, or all are texts of one row. Other cells
+// make the variable unread. Cells have the order of the file, column by column.
 func (m *reader) cells(s *section, v *Variable) error {
 	n, err := Bytes(v.Shape, 1)
 	if err != nil || n > maxElements {
@@ -207,10 +219,17 @@ func (m *reader) cells(s *section, v *Variable) error {
 		}
 		// inner has read from the stream of s, which counts only what it reads itself.
 		s.left -= t.size
-		if cell.Array == nil && v.Unread == "" {
+		switch {
+		case len(cell.Texts) == 1 && v.Cells == nil:
+			v.Texts = append(v.Texts, cell.Texts[0])
+		case cell.Array != nil && v.Texts == nil:
+			v.Cells = append(v.Cells, cell.Array)
+		case v.Unread == "":
 			v.Unread = fmt.Sprintf("its cell %d is of the class %s", i+1, cell.Class)
 		}
-		v.Cells = append(v.Cells, cell.Array)
+	}
+	if v.Unread != "" {
+		v.Cells, v.Texts = nil, nil
 	}
 	return nil
 }

@@ -41,12 +41,35 @@ func TestReadMATLAB_Scipy(t *testing.T) {
 		if b := v["b"]; b.Class != "logical" || !slices.Equal(b.Array.Float64s(), []float64{1, 0}) {
 			t.Errorf("%s: logical = %+v", name, b)
 		}
-		if v["t"].Text != "text" || v["s"].Unread != "it is of the class struct" || v["q"].Unread != "it is complex" {
-			t.Errorf("%s: text %q, struct %q, complex %q", name, v["t"].Text, v["s"].Unread, v["q"].Unread)
+		if !slices.Equal(v["t"].Texts, []string{"text"}) || v["s"].Unread != "it is of the class struct" || v["q"].Unread != "it is complex" {
+			t.Errorf("%s: text %q, struct %q, complex %q", name, v["t"].Texts, v["s"].Unread, v["q"].Unread)
 		}
 		if e := v["e"].Array; e.Len() != 0 {
 			t.Errorf("%s: empty array has %d elements", name, e.Len())
 		}
+	}
+}
+
+// TestReadMATLAB_Texts: the rows of a text, and texts in cells, are texts; a sparse mask is sparse before all.
+func TestReadMATLAB_Texts(t *testing.T) {
+	data, err := os.ReadFile("testdata/scipy_texts.mat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := ReadMATLAB(bytes.NewReader(data), 1<<20, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range list {
+		want, unread := map[string][]string{
+			"y_names": {"speed", "größe"}, "t": {"2024-01-01", "2024-01-02", "2024-01-03"}, "rows": {"ab", "c"},
+		}[v.Name], map[string]string{"mask": "it is of the class sparse", "mixed": "its cell 2 is of the class double"}[v.Name]
+		if !slices.Equal(v.Texts, want) || v.Unread != unread {
+			t.Errorf("%s: %q, %s", v.Name, v.Texts, v.Unread)
+		}
+	}
+	if _, err := Texts([]string{"a", "bcd"}, 23); !errors.Is(err, ErrLimit) {
+		t.Errorf("texts that take 24 bytes: %v", err)
 	}
 }
 

@@ -91,12 +91,25 @@ func WriteStrings(w io.Writer, data []string, shape ...int) error {
 	if len(shape) == 0 {
 		shape = []int{len(data)}
 	}
+	a, err := Texts(data, math.MaxInt64)
+	if err == nil {
+		err = WriteHeader(w, TextArray(a.Size/4), shape)
+	}
+	if err == nil {
+		_, err = w.Write(a.Raw)
+	}
+	return err
+}
+
+// Texts is an array of one dimension of the given texts. All are as wide as the longest; if they take more than limit
+// bytes so, it returns ErrLimit.
+func Texts(data []string, limit int64) (*Array, error) {
 	width := 1
 	for _, s := range data {
 		width = max(width, utf8.RuneCountInString(s))
 	}
-	if err := WriteHeader(w, TextArray(width), shape); err != nil {
-		return err
+	if size := 4 * int64(width) * int64(len(data)); size > limit {
+		return nil, fmt.Errorf("%w: %d bytes of text, %d allowed", ErrLimit, size, limit)
 	}
 	buffer := make([]byte, 0, 4*width*len(data))
 	for _, s := range data {
@@ -107,8 +120,7 @@ func WriteStrings(w io.Writer, data []string, shape ...int) error {
 		}
 		buffer = append(buffer, make([]byte, 4*(width-n))...)
 	}
-	_, err := w.Write(buffer)
-	return err
+	return &Array{Shape: []int{len(data)}, Kind: Text, Size: 4 * width, Raw: buffer}, nil
 }
 
 // WriteFloat64 writes a whole array without dimensions: one number.
