@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,6 +81,10 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 			out = filepath.Join(a.runsDir, name, store.Folder)
 		}
 		files, err := store.TensorBoard(a.runsDir, name, out)
+		if errors.Is(err, store.ErrEvents) {
+			return config.Hint(config.Usagef("-o %s has event files of another run", out), "give each run a folder: -o %s",
+				filepath.Join(out, name))
+		}
 		if err != nil {
 			return err
 		}
@@ -102,9 +108,12 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if leftOut > 0 {
 		note = fmt.Sprintf("; %s that were not finite were left out", terminal.Count(leftOut, "value"))
 	}
-	return a.result(sent{f.url, f.experiment, id, leftOut}, func() error {
-		return a.printf("sent %s to %s as run %s%s\n",
-			name, f.url, id, note)
+	at := f.url
+	if u, err := url.Parse(at); err == nil {
+		at = u.Redacted() // of a password
+	}
+	return a.result(sent{at, f.experiment, id, leftOut}, func() error {
+		return a.printf("sent %s to %s as run %s%s\n", name, at, id, note)
 	})
 }
 

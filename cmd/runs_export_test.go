@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -41,17 +42,23 @@ func TestRunsExport(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	if r := c.must("runs", "export", "a", "--to", "mlflow", "--url", server.URL, "--experiment", "mine"); !strings.Contains(r.out, "as run r9") {
+	if r := c.must("runs", "export", "a", "--to", "mlflow", "--url", strings.Replace(server.URL, "//", "//me:secret@", 1), "--experiment", "mine"); !strings.Contains(r.out, "as run r9") || strings.Contains(r.out, "secret") {
 		t.Errorf("got %s", r.out)
 	}
 	if asked["runs/create"] != 1 || asked["runs/log-batch"] < 2 || asked["runs/update"] != 1 {
 		t.Errorf("the server was asked for %v", asked)
 	}
+	shared := t.TempDir()
+	others := filepath.Join(shared, "train", "events.out.tfevents.1.switchyard")
+	if err := errors.Join(os.Mkdir(filepath.Dir(others), 0o755), os.WriteFile(others, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	c.environ = []string{"MLFLOW_TRACKING_URI="}
 	for line, want := range map[string]string{
-		"runs export a --to excel":  "csv, tensorboard, mlflow",
-		"runs export a --to mlflow": "--url http://127.0.0.1:5000",
-		"runs export none":          "none",
+		"runs export a --to excel":                    "csv, tensorboard, mlflow",
+		"runs export a --to mlflow":                   "--url http://127.0.0.1:5000",
+		"runs export none":                            "none",
+		"runs export a --to tensorboard -o " + shared: "give each run a folder: -o " + filepath.Join(shared, "a"),
 	} {
 		if r := c.run(strings.Fields(line)...); r.code == exitOK || !strings.Contains(r.err, want) {
 			t.Errorf("%s: code %d, %s", line, r.code, r.err)

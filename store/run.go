@@ -16,6 +16,8 @@ import (
 var (
 	// ErrOccupied is returned by Create when the name is taken.
 	ErrOccupied = errors.New("run name is taken")
+	// ErrEvents is returned by TensorBoard for a folder that another run has written to.
+	ErrEvents = errors.New("event files of another run")
 	// ErrName is returned when a name is not valid as the name of a folder on every system.
 	ErrName = errors.New("not a run name")
 	// ErrNotFound is returned when there is no run of that name.

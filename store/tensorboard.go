@@ -34,15 +34,17 @@ const (
 )
 
 // TensorBoard writes the metrics of the named run of a folder as event files below out: a folder for each split, which
-// TensorBoard shows as a run, with one file. It returns the files. Files that stand there from before are replaced.
-// A run in progress may be written: its event files have what it has recorded so far.
+// TensorBoard shows as a run, with one file. It returns the files. What the run has there from before is replaced; in a
+// folder that is not its own, event files of others are ErrEvents. A run in progress may be written: its event files
+// have what it has recorded so far.
 func TensorBoard(dir, name, out string) (files []string, err error) {
 	info, err := Load(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	boards := map[string]*board{}
-	if err := removeOld(out); err != nil {
+	file := fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix())
+	if err := removeOld(out, file, filepath.Clean(out) == filepath.Join(dir, name, Folder)); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -58,7 +60,7 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 			if err := setting.CheckRun(r.Split); err != nil { // a folder, and no way out of ours
 				return fmt.Errorf("%w: %s: split %w", ErrDamaged, metricsFile, err)
 			}
-			path := filepath.Join(out, r.Split, fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix()))
+			path := filepath.Join(out, r.Split, file)
 			var err error
 			if b, err = newBoard(path, r.Time); err != nil {
 				return err
@@ -74,14 +76,20 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 	return files, nil
 }
 
-// removeOld removes the event files of the splits below a folder, those of Live among them.
-func removeOld(out string) error {
+// removeOld removes the event files of the splits below a folder: all in a run's own folder, those of Live among them,
+// and else those with the name of what is to be written. Others there are ErrEvents.
+func removeOld(out, file string, own bool) error {
 	old, err := fs.Glob(os.DirFS(out), "*/events.out.tfevents.*.switchyard*")
 	if err != nil {
 		return fmt.Errorf("look for event files: %w", err)
 	}
-	for _, path := range old {
-		if err := disk.System().Remove(filepath.Join(out, path)); err != nil {
+	for _, p := range old {
+		if !own && filepath.Base(p) != file {
+			return fmt.Errorf("%s: %w", filepath.Join(out, p), ErrEvents)
+		}
+	}
+	for _, p := range old {
+		if err := disk.System().Remove(filepath.Join(out, p)); err != nil {
 			return fmt.Errorf("replace event files: %w", err)
 		}
 	}

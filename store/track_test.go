@@ -151,6 +151,22 @@ func TestTensorBoard(t *testing.T) {
 			t.Errorf("the validation is %+v", v)
 		}
 	}
+	elsewhere := t.TempDir()
+	for range 2 {
+		if _, err := store.TensorBoard(dir, "try", elsewhere); err != nil {
+			t.Errorf("elsewhere: %v", err)
+		}
+	}
+	other := filepath.Join(elsewhere, "train", "events.out.tfevents.1.switchyard")
+	if err := os.WriteFile(other, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.TensorBoard(dir, "try", elsewhere); !errors.Is(err, store.ErrEvents) {
+		t.Errorf("beside another run: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("the other's event files: %v", err)
+	}
 	if _, err := store.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a run that there is not: %v", err)
 	}
