@@ -118,7 +118,9 @@ func TestDoctor_KeysOfARole(t *testing.T) {
 	dir := t.TempDir()
 	all, worker := filepath.Join(dir, "all"), filepath.Join(dir, "worker")
 	c.must("init", "--dir", all, "--workers", "2", "--hand-out", "worker="+worker)
-	if r := c.run("doctor", "--keys", worker); !strings.Contains(r.out, "ok  2 keys in "+worker) {
+	r := c.run("doctor", "--keys", worker)
+	// What other checks find decides the width of the columns.
+	if !strings.Contains(strings.Join(strings.Fields(r.out), " "), "keys ok 2 keys in "+worker) {
 		t.Errorf("doctor says\n%s", r.out)
 	}
 	if err := os.Remove(filepath.Join(all, cluster.CoordinatorKey)); err != nil {
