@@ -17,18 +17,14 @@ type test struct {
 	name    string // ./package TestName
 }
 
-// check holds a ledger against a budget in yardsticks: a slow machine makes no test exceed it. Each line of costly begins
-// with the package and the name of a test that may cost more, and gives the reason.
+// check holds a ledger against a budget in yardsticks: a slow machine makes no test exceed it. Each line of costly
+// begins with the package and the name of a test that may cost more, and gives the reason.
 func check(ledger, costly, budget string) error {
 	yardsticks, err := strconv.ParseFloat(budget, 64)
 	if err != nil {
 		return fmt.Errorf("read the budget: %w", err)
 	}
-	unit, err := yardstick()
-	if err != nil {
-		return err
-	}
-	limit := yardsticks * unit
+	limit := yardsticks * yardstick()
 	tests, err := readLedger(ledger)
 	if err != nil {
 		return err

@@ -8,8 +8,9 @@
 // whenever the binary says that a test begins, pauses, goes on or ends. A busy machine does not change it by much, but
 // it needs -parallel 1: two tests of one process at the same time share one clock.
 //
-// The second form prints the ten costliest tests. It fails for each test that takes longer than YARDSTICKS times a fixed
-// computation and is not listed in COSTLY, and for each line of COSTLY that names no test of a package in the ledger.
+// The second form prints the ten costliest tests. It fails for each test that takes longer than YARDSTICKS times a
+// fixed computation and is not listed in COSTLY, and for each line of COSTLY that names no test of a package in the
+// ledger.
 package main
 
 import (
