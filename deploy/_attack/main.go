@@ -67,6 +67,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.turns < 1 || o.workers < 1 {
+		return fmt.Errorf("-turns %d and -workers %d: both must be at least 1", o.turns, o.workers)
+	}
 	y, err := open(ctx, o)
 	if err != nil {
 		return err

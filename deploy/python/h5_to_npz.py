@@ -79,7 +79,8 @@ def matlab(file, name):
     """Returns the episodes [T, d] of a variable of MATLAB 7.3, whose dimensions are stored in reverse."""
     node = file[name]
     if node.attrs.get("MATLAB_class", b"") == b"cell":
-        return [rows(file[reference], name).T for reference in np.asarray(node).ravel(order="F")]
+        # The file keeps the cells of a column beside each other, which is the order that MATLAB counts them in.
+        return [rows(file[reference], name).T for reference in np.asarray(node).ravel()]
     data = np.asarray(node, dtype=np.float32)
     if data.ndim == 3:
         return list(data.transpose(2, 1, 0))

@@ -132,11 +132,17 @@ with h5py.File(sys.argv[1] + '/d4rl.hdf5', 'w') as f:
 with h5py.File(sys.argv[1] + '/matlab.hdf5', 'w') as f: # 7.3 keeps a matrix [5,2] as [2,5]
     f['y'] = np.arange(10.).reshape(5, 2).T
     f['u'] = np.arange(5.).reshape(1, 5)
+with h5py.File(sys.argv[1] + '/cells.hdf5', 'w') as f: # a cell array of 2 rows and 2 columns, counted down the columns
+    cells = f.create_dataset('y', (2, 2), dtype=h5py.ref_dtype)
+    cells.attrs['MATLAB_class'] = np.bytes_('cell')
+    for i in range(4):
+        f[f'refs/{i}'] = np.full((1, 3), float(i))
+        cells[i // 2, i % 2] = f[f'refs/{i}'].ref
 with h5py.File(sys.argv[1] + '/other.hdf5', 'w') as f:
     f['positions'] = np.zeros(3)
 `, dir)
 	const script = "../../deploy/python/h5_to_npz.py"
-	for _, layout := range []string{"minari", "d4rl", "matlab"} {
+	for _, layout := range []string{"minari", "d4rl", "matlab", "cells"} {
 		run(t, name, script, filepath.Join(dir, layout+".hdf5"), filepath.Join(dir, layout+".npz"), "--dt", "0.05")
 	}
 	d := mustRead(t, Options{}, filepath.Join(dir, "minari.npz"))
@@ -148,6 +154,10 @@ with h5py.File(sys.argv[1] + '/other.hdf5', 'w') as f:
 	equal(t, "controls", d.Episodes[1].Controls, []float32{0, 1, 2, 3})
 	d = mustRead(t, Options{}, filepath.Join(dir, "matlab.npz"))
 	equal(t, "MATLAB 7.3", d.Episodes[0].Observations, []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9})
+	d = mustRead(t, Options{}, filepath.Join(dir, "cells.npz"))
+	for i, e := range d.Episodes {
+		equal(t, "cells of MATLAB 7.3, down the columns", e.Observations, []float32{float32(i), float32(i), float32(i)})
+	}
 	d = mustRead(t, Options{}, filepath.Join(dir, "d4rl.npz"))
 	if len(d.Episodes) != 2 { // the episode of one step is left out
 		t.Fatalf("D4RL: %+v", d)
