@@ -79,10 +79,10 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	first, _, _ := bytes.Cut(start, []byte("\n"))
 	first = unquoted(first)
 	switch {
+	case given == '\t', given == 0 && (tabs || bytes.IndexByte(first, '\t') >= 0):
+		c.Comma, c.TrimLeadingSpace = '\t', false // a leading tab is an empty cell
 	case given != 0:
 		c.Comma = rune(given)
-	case tabs || bytes.IndexByte(first, '\t') >= 0:
-		c.Comma, c.TrimLeadingSpace = '\t', false // a leading tab is an empty cell
 	case bytes.IndexByte(first, ';') >= 0:
 		c.Comma = ';'
 	case bytes.IndexByte(first, '|') >= 0 && bytes.IndexByte(first, ',') < 0:
@@ -96,8 +96,8 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 // separator is what a first line such as sep=; says; 0 if it says nothing.
 func separator(start []byte) byte {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
-	word := strings.Trim(strings.TrimSpace(string(line)), `"`)
-	if sign, ok := strings.CutPrefix(strings.ToLower(word), "sep="); ok && len(sign) == 1 && sign[0] > ' ' {
+	word := strings.Trim(strings.Trim(string(line), "\r "), `"`)
+	if sign, ok := strings.CutPrefix(strings.ToLower(word), "sep="); ok && len(sign) == 1 && (sign[0] > ' ' || sign == "\t") {
 		return sign[0]
 	}
 	return 0

@@ -46,6 +46,18 @@ func TestCSV_SignsInQuotes(t *testing.T) {
 	equal(t, "columns in quotes", d.Episodes[0].Observations, []float32{1.5, 2.5})
 }
 
+// TestCSV_SeparatorInAFirstLine: a line sep= says which sign separates columns, be it a tab, whatever stands in the names.
+func TestCSV_SeparatorInAFirstLine(t *testing.T) {
+	t.Parallel()
+	for _, sign := range []string{";", "|", "\t", ":"} {
+		for _, line := range []string{"sep=" + sign + "\n", "\"sep=" + sign + "\"\r\n", "SEP=" + sign + "\r\n"} {
+			d := readAs(t, Options{Observe: []string{"a b"}}, line+"t"+sign+"a,b"+sign+"c\n0"+sign+sign+"1.5\n1"+sign+"2.5"+sign+"3\n")
+			equal(t, line, d.Episodes[0].Observations, []float32{0, 2.5})
+			equal(t, line, d.Episodes[0].Mask, []float32{0, 1})
+		}
+	}
+}
+
 // TestCSV_DecimalCommasOfTimes: times may have the decimal commas that all numbers of a file have.
 func TestCSV_DecimalCommasOfTimes(t *testing.T) {
 	t.Parallel()

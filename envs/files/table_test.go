@@ -153,7 +153,6 @@ func TestTable_NumbersOfOtherCountries(t *testing.T) {
 	equal(t, "decimal commas and truth values", d.Episodes[0].Observations, []float32{1.5, 1, 3, -22.5, 0, 0})
 }
 
-// A number that is too large for any of ours is refused, and not taken for another one.
 // TestTable_SignsOfMissingValues: those of statistics programs and spreadsheets are read, and it is said.
 func TestTable_SignsOfMissingValues(t *testing.T) {
 	t.Parallel()
@@ -175,6 +174,7 @@ func TestTable_SignsOfMissingValues(t *testing.T) {
 	}
 }
 
+// A number that is too large for any of ours is refused, and not taken for another one.
 func TestTable_NumbersBeyondAllRange(t *testing.T) {
 	for _, text := range []string{"1e400", "-1e400", "1e39"} {
 		path := filepath.Join(write(t, map[string]string{"a.csv": "y\n1\n" + text + "\n2\n"}), "a.csv")
