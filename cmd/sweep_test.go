@@ -102,6 +102,30 @@ func TestSweep_OverTheBroker(t *testing.T) {
 	}
 }
 
+// TestResume_OfATrial: what a sweep has stopped at a comparison is not trained on behind its back.
+func TestResume_OfATrial(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.must("sweep", c.write("rates.yaml", remoteSweep), "--web", "none", "--quiet", "--workers", "1")
+	runs := filepath.Join("sweeps", "rates", "runs")
+	before := c.must("runs", "ls", "--json", "--runs-dir", runs).out
+	refused := 0
+	for i := range 6 {
+		r := c.run("resume", fmt.Sprintf("rates-%04d", i+1), "--runs-dir", runs, "--web", "none", "--quiet")
+		if r.code == exitUsage && strings.Contains(r.err, "is a trial of sweep rates, which alone continues it") {
+			refused++
+		} else if r.code != exitOK || !strings.Contains(r.out, "is finished") {
+			t.Errorf("trial %d: exit code %d, %s%s", i+1, r.code, r.out, r.err)
+		}
+	}
+	if refused == 0 || refused == 6 {
+		t.Errorf("%d of 6 trials are refused, want those that the sweep has stopped", refused)
+	}
+	if after := c.must("runs", "ls", "--json", "--runs-dir", runs).out; after != before {
+		t.Errorf("runs before\n%s\nand after\n%s", before, after)
+	}
+}
+
 // TestSweep_SubmitOfFilesOfOneName: the coordinator would read one of them in the place of the other.
 func TestSweep_SubmitOfFilesOfOneName(t *testing.T) {
 	t.Parallel()
