@@ -75,9 +75,9 @@ type Place struct {
 
 // Reopen holds a run, and reads its newest valid checkpoint and the scaling of its data. Begin has to be called before
 // the run continues. slots is how many shards a worker computes at the same time; the plan's memory follows from it.
-// Errors match store.ErrHeld if another process works on the run, and ErrFinished if it has made its last step. The trial
-// of a sweep is refused: its sweep alone knows after which update it waits to be compared. After an error the run is not
-// held.
+// Errors match store.ErrHeld if another process works on the run, and ErrFinished if it has made its last step. The
+// trial of a sweep is refused: its sweep alone knows after which update it waits to be compared. After an error the
+// run is not held.
 func Reopen(p Place, name string, slots int) (*Opened, error) {
 	c, err := job.ReadConfig(p.Kinds, p.RunsDir, name)
 	if err != nil {
@@ -102,8 +102,10 @@ func (r *Opened) prepare(p Place, c config.Config, slots int) error {
 		return fmt.Errorf("run %s %w at step %d", r.Run.Name(), ErrFinished, info.Step)
 	}
 	if info.Sweep != "" {
-		return config.Hint(config.Usage(fmt.Errorf("run %s is a trial of sweep %s, which alone continues it", r.Run.Name(), info.Sweep)),
-			"to train its configuration as a run of its own: %s", p.Command("train", r.Run.Path("config.yaml"), "--name", "NAME"))
+		return config.Hint(
+			config.Usage(fmt.Errorf("run %s is a trial of sweep %s, which alone continues it", r.Run.Name(), info.Sweep)),
+			"to train its configuration as a run of its own: %s",
+			p.Command("train", r.Run.Path("config.yaml"), "--name", "NAME"))
 	}
 	var err error
 	if r.From, r.Skipped, err = Restore(r.Run, p.Command); err != nil {

@@ -97,7 +97,8 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 func separator(start []byte) byte {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	word := strings.Trim(strings.Trim(string(line), "\r "), `"`)
-	if sign, ok := strings.CutPrefix(strings.ToLower(word), "sep="); ok && len(sign) == 1 && (sign[0] > ' ' || sign == "\t") {
+	sign, ok := strings.CutPrefix(strings.ToLower(word), "sep=")
+	if ok && len(sign) == 1 && (sign[0] > ' ' || sign == "\t") {
 		return sign[0]
 	}
 	return 0
