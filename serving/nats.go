@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
@@ -23,6 +24,11 @@ func Subject(run, question string) string { return "switchyard.model." + run + "
 // it is, no JSON. An error has the code of Status.
 func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 	run := s.about.Run
+	if n := servers(conn, run); n > 0 {
+		s.log.Warn("other servers answer for the same run at this broker: requests are shared among them, and each keeps "+
+			"the states of the clients that it has heard; serve a copy under another name, or end the others",
+			"run", run, "servers", n)
+	}
 	service, err := micro.AddService(conn, micro.Config{
 		Name: Name, Version: "1.0.0", Description: "filters and forecasts with the trained model of run " + run,
 		Metadata: map[string]string{"run": run},
@@ -78,6 +84,33 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 	}
 	<-ctx.Done()
 	return service.Stop()
+}
+
+// hearing is how long the servers at a broker have to say which runs they serve.
+const hearing = time.Second / 2
+
+// servers counts those that serve a run at the broker already. What cannot be asked, or does not answer, is none.
+func servers(conn *nats.Conn, run string) int {
+	inbox := conn.NewRespInbox()
+	answers, err := conn.SubscribeSync(inbox)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = answers.Unsubscribe() }() // of no use any more
+	if err := conn.PublishRequest("$SRV.INFO."+Name, inbox, nil); err != nil {
+		return 0
+	}
+	n, until := 0, time.Now().Add(hearing)
+	for {
+		m, err := answers.NextMsg(time.Until(until))
+		if err != nil { // the time is over, or the broker says that there is none
+			return n
+		}
+		var info micro.Info
+		if json.Unmarshal(m.Data, &info) == nil && info.Metadata["run"] == run {
+			n++
+		}
+	}
 }
 
 // respond sends an answer as JSON, if it fits into a message.

@@ -103,10 +103,29 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 		t.Errorf("after them: %d steps, %v", y.Steps, err)
 	}
 	ask("forget", "a")
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
+
+	// A second server of the run answers half of the requests, with states of its own.
+	said := &lines{of: make(chan string, 8)}
+	go func() {
+		done <- serving.Serve(ctx, run, serving.Options{NATS: conn, Log: hclog.New(&hclog.LoggerOptions{Output: said})})
+	}()
+	if line := <-said.of; !strings.Contains(line, "other servers answer for the same run") || !strings.Contains(line, "servers=1") {
+		t.Errorf("the second server says %q", line)
 	}
+	cancel()
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// lines is a writer that passes on what is written.
+type lines struct{ of chan string }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.of <- string(p)
+	return len(p), nil
 }
 
 // writePanel writes two recordings of the same values in different units.
