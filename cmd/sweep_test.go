@@ -106,8 +106,9 @@ func TestSweep_OverTheBroker(t *testing.T) {
 func TestResume_OfATrial(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	c.must("sweep", c.write("rates.yaml", remoteSweep), "--web", "none", "--quiet", "--workers", "1")
-	runs := filepath.Join("sweeps", "rates", "runs")
+	sweeps := filepath.Join(t.TempDir(), "sweeps")
+	c.must("sweep", c.write("rates.yaml", remoteSweep), "--sweeps-dir", sweeps, "--web", "none", "--quiet", "--workers", "1")
+	runs := filepath.Join(sweeps, "rates", "runs")
 	before := c.must("runs", "ls", "--json", "--runs-dir", runs).out
 	refused := 0
 	for i := range 6 {
