@@ -239,9 +239,12 @@ func table1Groups(env string) []*Group {
 		if key != "normal" && key != "linear" {
 			settings = append(settings, usualEpsilon(env)...)
 		}
-		// What a model has beside its preset: see usualEpsilon and manySystems.
+		// What a model has beside its preset: see usualEpsilon, manySystems and smallSteps.
 		if key == "concrete" || key == "deterministic" || key == "fusion" {
 			settings = append(settings, manySystems(env)...)
+		}
+		if key == "concrete" {
+			settings = append(settings, smallSteps(env)...)
 		}
 		return &Group{
 			Part: Table1, Environment: env, Key: key, Label: label, Settings: settings,
@@ -284,6 +287,15 @@ func usualEpsilon(env string) []string {
 func manySystems(env string) []string {
 	if env == "reacher" {
 		return []string{"model.switches=32"}
+	}
+	return nil
+}
+
+// smallSteps is the limit on the size of a gradient that a Concrete switch over many systems needs. Without it a third
+// of the seeds on the arm lose the switch once the temperatures are low (docs/results/learning.md).
+func smallSteps(env string) []string {
+	if env == "reacher" {
+		return []string{"optim.clip_size=1"}
 	}
 	return nil
 }
