@@ -30,8 +30,8 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 		return h.create(o)
 	}
 	if info, err := store.Peek(h.cfg.RunsDir, o.Name); err == nil && info.Sweep != "" {
-		return ops.Submitted{}, config.Hint(config.Usage(fmt.Errorf("%w: %s is a trial of sweep %s, which alone continues it",
-			store.ErrOccupied, o.Name, info.Sweep)), "choose another --name")
+		return ops.Submitted{}, config.Hint(
+			config.Usage(fmt.Errorf("%w: %w", store.ErrOccupied, trialOf(o.Name, info.Sweep))), "choose another --name")
 	}
 	if r := h.hosted(o.Name); r != nil {
 		if err := sameRun(o, r.Plan.Config); err != nil {

@@ -103,7 +103,7 @@ func (r *Opened) prepare(p Place, c config.Config, slots int) error {
 	}
 	if info.Sweep != "" {
 		return config.Hint(
-			config.Usage(fmt.Errorf("run %s is a trial of sweep %s, which alone continues it", r.Run.Name(), info.Sweep)),
+			config.Usage(fmt.Errorf("run %w", trialOf(r.Run.Name(), info.Sweep))),
 			"to train its configuration as a run of its own: %s",
 			p.Command("train", r.Run.Path("config.yaml"), "--name", "NAME"))
 	}
@@ -125,6 +125,11 @@ func (r *Opened) prepare(p Place, c config.Config, slots int) error {
 	}
 	r.Plan, err = job.NewPlan(c, data, slots)
 	return err
+}
+
+// trialOf is the error of who would continue a trial in place of its sweep.
+func trialOf(name, sweep string) error {
+	return fmt.Errorf("%s is a trial of sweep %s, which alone continues it", name, sweep)
 }
 
 // Begin records that a reopened run continues. Metrics after the checkpoint are dropped. A run that has begun stays as

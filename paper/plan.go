@@ -239,12 +239,9 @@ func table1Groups(env string) []*Group {
 		if key != "normal" && key != "linear" {
 			settings = append(settings, usualEpsilon(env)...)
 		}
-		// What a model has beside its preset: see usualEpsilon, manySystems and smallSteps.
+		// What a model has beside its preset: see usualEpsilon and manySystems.
 		if key == "concrete" || key == "deterministic" || key == "fusion" {
-			settings = append(settings, manySystems(env)...)
-		}
-		if key == "concrete" {
-			settings = append(settings, smallSteps(env)...)
+			settings = append(settings, manySystems(env, key)...)
 		}
 		return &Group{
 			Part: Table1, Environment: env, Key: key, Label: label, Settings: settings,
@@ -282,22 +279,17 @@ func usualEpsilon(env string) []string {
 }
 
 // manySystems is the number of base systems of the models that gain by more than their preset has. The paper does not
-// say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by them
-// (docs/results/learning.md).
-func manySystems(env string) []string {
-	if env == "reacher" {
-		return []string{"model.switches=32"}
+// say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by them. A Concrete
+// switch over so many needs a limit on the size of a gradient: without it a third of the seeds lose the switch once the
+// temperatures are low (docs/results/learning.md).
+func manySystems(env, key string) []string {
+	switch {
+	case env != "reacher":
+		return nil
+	case key == "concrete":
+		return []string{"model.switches=32", "optim.clip_size=1"}
 	}
-	return nil
-}
-
-// smallSteps is the limit on the size of a gradient that a Concrete switch over many systems needs. Without it a third
-// of the seeds on the arm lose the switch once the temperatures are low (docs/results/learning.md).
-func smallSteps(env string) []string {
-	if env == "reacher" {
-		return []string{"optim.clip_size=1"}
-	}
-	return nil
+	return []string{"model.switches=32"}
 }
 
 // ablationGroups vary the switch and the weights of ours.
