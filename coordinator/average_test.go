@@ -79,9 +79,7 @@ func TestAverage_ValidatedAndKept(t *testing.T) {
 		if s := c.Stats(); s.Audits == 0 || len(s.Quarantined) > 0 {
 			t.Errorf("slots %v: %+v", slots, s)
 		}
-		if r := c.Rejections(); len(r) > 0 {
-			t.Errorf("slots %v: messages of honest workers were refused: %v", slots, r)
-		}
+		noOffences(t, c)
 		if len(obs.validations) != 3 {
 			t.Errorf("slots %v: %d validations, want 3", slots, len(obs.validations))
 		}

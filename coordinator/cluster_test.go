@@ -241,6 +241,17 @@ func startWorker(t *testing.T, ctx context.Context, bus wire.Bus, cfg worker.Con
 	}
 }
 
+// noOffences fails if a message of one of the workers, which are all honest, was refused as wrong. On a busy machine
+// some messages come twice, or after their block was given to another worker.
+func noOffences(t *testing.T, c *coordinator.Coordinator) {
+	t.Helper()
+	for _, r := range c.Rejections() {
+		if !r.Reason.Expected() && r.Reason != coordinator.ReasonLease {
+			t.Errorf("%d messages of honest worker %s were refused: %s", r.Count, r.Worker, r.Reason)
+		}
+	}
+}
+
 // newWorker makes a worker of a program.
 func newWorker(bus wire.Bus, id string, p *toy) (*worker.Worker, error) {
 	build := func([]byte, []byte, int) (worker.Program, error) { return p, nil }
@@ -264,11 +275,7 @@ func trainProgram(t *testing.T, cfg coordinator.Config, bus wire.Bus, program fu
 	if err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range c.Rejections() {
-		if r.Reason != coordinator.ReasonDuplicate { // on a busy machine something is asked for twice
-			t.Errorf("%d messages of honest worker %s were refused: %s", r.Count, r.Worker, r.Reason)
-		}
-	}
+	noOffences(t, c)
 	theta, step := c.Parameters()
 	if step != cfg.Steps {
 		t.Errorf("ended at step %d", step)

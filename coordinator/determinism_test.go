@@ -97,11 +97,7 @@ func withinTheProcess(t *testing.T, cfg coordinator.Config, n company, want stri
 	if sha := checkpoint.Hash(theta); sha != want {
 		t.Errorf("%+v: SHA-256 %s, want %s", n, sha, want)
 	}
-	for _, r := range c.Rejections() { // on a slow machine some are asked for again, and come twice
-		if r.Reason != coordinator.ReasonDuplicate {
-			t.Errorf("%+v: messages of honest workers were refused: %v", n, r)
-		}
-	}
+	noOffences(t, c)
 }
 
 // A run interrupted at step 13 and resumed from its checkpoint goes on with the same bits.

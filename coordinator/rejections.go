@@ -32,7 +32,7 @@ func (rs *rejections) count(cmd rejectCommand, log hclog.Logger) {
 	}
 	rs.list = append(rs.list, Rejection{cmd.worker, cmd.reason, 1})
 	level := hclog.Warn
-	if cmd.reason.expected() {
+	if cmd.reason.Expected() {
 		level = hclog.Debug
 	}
 	log.Log(level, "message refused", "worker", cmd.worker, "reason", string(cmd.reason), "detail", cmd.detail)

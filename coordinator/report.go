@@ -110,9 +110,9 @@ const (
 	ReasonQuarantined Reason = "quarantined" // the sender was cut off
 )
 
-// expected reports whether messages are refused for that reason in any run: they were late, or were sent again because
-// an answer was.
-func (r Reason) expected() bool {
+// Expected reports whether messages are refused for that reason in any run: they were late, or were sent again because
+// an answer was. On a busy machine honest workers have such messages, too.
+func (r Reason) Expected() bool {
 	return r == ReasonDuplicate || r == ReasonStep || r == ReasonTerm
 }
 
