@@ -95,6 +95,8 @@ func (b *builder) match() error {
 	switch {
 	case y && images:
 		return faultf("", "leave one of them out", "it has both y and images")
+	case !y && !images && len(b.options.Observe) > 0: // none of them is there
+		return faultf("--observe "+b.options.Observe[0], "", "there is no such array; there are %s", list(b.in.names))
 	case !y && !images:
 		return faultf("", missingRemedy(b.in.names), "no array is named y or images; it has %s", list(b.in.names))
 	}

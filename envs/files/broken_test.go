@@ -39,6 +39,10 @@ var broken = []struct {
 	{name: "wrong key", files: one("a.npz", func(t testing.TB) string {
 		return npz(t, named{"observations", []int{1, 2, 1}, []float32{1, 2}}, named{"actions", []int{1, 2, 1}, []float32{1, 2}})
 	})},
+	{
+		name: "observations in an array that is not there", options: Options{Observe: []string{"y1"}},
+		files: one("a.npz", func(t testing.TB) string { return npz(t, good()...) }),
+	},
 	{name: "unknown keys", files: one("a.npz", func(t testing.TB) string { return npz(t, named{"position", []int{1, 2, 1}, []float32{1, 2}}) })},
 	{name: "y and images", files: one("a.npz", func(t testing.TB) string {
 		return npz(t, named{"y", []int{1, 2, 1}, []float32{1, 2}}, named{"images", []int{1, 2, 1, 1}, []float32{1, 1}})

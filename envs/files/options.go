@@ -185,7 +185,7 @@ func (o Options) array(name string) string {
 	if to, ok := o.Rename[name]; ok {
 		return to
 	}
-	replaced := (name == "y" || name == "images") && o.Observe != nil || name == "u" && o.Control != nil ||
+	replaced := (name == "y" || name == "images") && len(o.Observe) > 0 || name == "u" && o.Control != nil ||
 		name == "labels" && o.Label != nil || name == "z" && o.Truth != "" || name == "t" && o.Time != ""
 	if replaced {
 		return ""
