@@ -44,6 +44,8 @@ var problemFiles = []struct{ name, text string }{
 	{"rules_diloco_shards", "train:\n  method: diloco\n  replicas: 8\n  shards: 4\n"},
 	{"rules_gradients_int8", "train:\n  gradients: int8\n  shards: 64\n  batch: 64\n  validation_episodes: 64\n"},
 	{"rules_diloco_int16", "train:\n  method: diloco\n  replicas: 2\n  local_steps: 16\n  steps: 160\n  validate_every: 0\n  checkpoint_every: 0\n  gradients: int16\n"},
+	{"rules_defaults", "preset: reacher/smoke\nmodel:\n  kind: rslds\n  sweeps: 10\n  burn_in: 1\n  exchange: 5\n"},
+	{"rules_bodies", "preset: maze/bodies/smoke\nenv:\n  balls: 2\n"},
 	{"rules_synchronous", "train:\n  replicas: 4\n  local_steps: 16\n"},
 	{"many", "seed: x\noptim:\n  lr: 1e-3\n  decay: 2\ntrain:\n  batch_size: 3\n"},
 }

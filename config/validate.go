@@ -191,7 +191,7 @@ func (r *resolver) fault(f setting.Fault) {
 // culprit is the key to which a fault between keys is reported: the first that a user wrote, or the first.
 func (r *resolver) culprit(keys []string) string {
 	for _, k := range keys {
-		if !r.origins[k].fromPreset() {
+		if o := r.origins[k]; o.Name != "" && !o.fromPreset() {
 			return k
 		}
 	}

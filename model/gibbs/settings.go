@@ -235,8 +235,9 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 			"leave as many sweeps as are to be averaged",
 			"a burn-in of %d leaves none of %d sweeps", s.BurnIn, s.Sweeps))
 	} else if kept := s.Sweeps - s.BurnIn; s.Draws > kept {
-		faults = append(faults, model.Faultf([]string{"model.draws", "model.sweeps", "model.burn_in"}, "",
-			"%d draws of %d sweeps after the burn-in", s.Draws, kept))
+		faults = append(faults, model.Faultf([]string{"model.draws", "model.sweeps", "model.burn_in"},
+			fmt.Sprintf("set model.draws=%d, or use more sweeps", kept),
+			"%d draws are more than the %d sweeps after the burn-in", s.Draws, kept))
 	} else if s.Keep == KeepRegimes && kept > mostKept {
 		faults = append(faults, model.Faultf([]string{"model.keep", "model.sweeps", "model.burn_in"},
 			"set model.keep=parameters, or a longer burn-in",

@@ -249,7 +249,8 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	if s.divided() && setup.Image != [3]int{} {
 		fault([]string{"model.bodies", "env.kind"}, "leave it out", "an image is not divided into bodies")
 	} else if _, err := statespace.NewLayout(s.Bodies, setup.Data.NX, setup.Data.NU); err != nil && setup.Data.NX > 0 {
-		fault([]string{"model.bodies"}, "e.g. 2, or the channels of each: 1,2/3,4", "%v", err)
+		fault([]string{"model.bodies", "env.kind", "env.balls"}, "e.g. 2, or the channels of each: 1,2/3,4", "%s",
+			strings.TrimPrefix(err.Error(), statespace.ErrBodies.Error()+": "))
 	}
 	if s.Weights == statespace.Softmax && s.Switches < 2 {
 		fault([]string{"model.switches", "model.weights"}, "use at least 2, or model.weights=sigmoid",
