@@ -360,7 +360,7 @@ func shellLines(words []string) string {
 	var b strings.Builder
 	column := 0
 	for i, w := range words {
-		w = quoted(w)
+		w = terminal.Quoted(w)
 		switch {
 		case i == 0:
 			b.WriteString("  " + w)
@@ -375,12 +375,4 @@ func shellLines(words []string) string {
 		column += 1 + len([]rune(w))
 	}
 	return b.String() + "\n"
-}
-
-// quoted quotes a word for a shell.
-func quoted(word string) string {
-	if word == "" || strings.ContainsAny(word, " \t*?[]{}()<>|&;$`\"'\\!#~") {
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return word
 }

@@ -108,7 +108,7 @@ func missingRemedy(names []string) string {
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		if lower == "y" || slices.Contains(arrayNames, lower) {
-			return fmt.Sprintf("say that it holds the observations: --observe %s (env.observe)", name)
+			return fmt.Sprintf("say that it holds the observations: --observe %s (env.observe)", terminal.Quoted(name))
 		}
 	}
 	if len(names) == 0 {

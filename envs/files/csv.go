@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Limits of a line of a CSV file: more than any table of signals needs, and little memory.
@@ -265,5 +267,6 @@ func headerRemedy(header []string) string {
 		}
 	}
 	at := slices.IndexFunc(header, func(name string) bool { return !slices.Contains(timeNames, strings.ToLower(name)) })
-	return "say which are, e.g. --observe " + header[max(0, at)] + " (env.observe), and see switchyard data info"
+	return "say which are, e.g. --observe " + terminal.Quoted(header[max(0, at)]) +
+		" (env.observe), and see switchyard data info"
 }

@@ -21,6 +21,10 @@ func (t *table) close(e *rows) error {
 		return nil
 	}
 	from, to := slices.Min(e.lines), slices.Max(e.lines)
+	source := fmt.Sprintf("%ss %d to %d", t.in.what(), from, to)
+	if from == to {
+		source = fmt.Sprintf("%s %d", t.in.what(), from)
+	}
 	if t.options.ControlsAfter {
 		e.controls = shifted(e.controls, len(e.lines), d.Spec.Control)
 	}
@@ -34,7 +38,7 @@ func (t *table) close(e *rows) error {
 			T: T, Observations: converted[float32](e.observations), Controls: converted[float32](e.controls),
 			States: converted[float32](e.states), Labels: converted[float32](e.labels),
 		},
-		Levels: e.observations, Part: e.part, Name: e.id, Source: fmt.Sprintf("%ss %d to %d", t.in.what(), from, to),
+		Levels: e.observations, Part: e.part, Name: e.id, Source: source,
 	}
 	for _, z := range e.modes {
 		episode.Modes = append(episode.Modes, int32(z))

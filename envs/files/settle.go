@@ -3,6 +3,8 @@ package files
 import (
 	"math"
 	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Values of a channel that are large beside their range are stored as differences to an origin: float32 has 24 bits,
@@ -86,8 +88,8 @@ func (d *Dataset) transformed(e *Episode) ([]float64, error) {
 		}
 		changed, bad := t.Apply(series)
 		if bad >= 0 {
-			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+d.ChannelName(c)+
-				"=none (env.transform)", "%s, step %d: %v has no logarithm",
+			return nil, faultf(d.ObservationName(c), "leave the channel as it is: --transform "+
+				terminal.Quoted(d.ChannelName(c)+"=none")+" (env.transform)", "%s, step %d: %v has no logarithm",
 				e.Source, bad, e.Levels[bad*nx+c])
 		}
 		for i, v := range changed {

@@ -28,6 +28,14 @@ func FoldCommand(line string, width int) string {
 	return fold(line, width, strings.Repeat(" ", indent(line)+2), " \\")
 }
 
+// Quoted is a word of a command for a shell, in quotation marks if it needs them.
+func Quoted(word string) string {
+	if word == "" || strings.ContainsAny(word, " \t*?[]{}()<>|&;$`\"'\\!#~") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
+
 // fold breaks a line at spaces: end is written where a line goes on, hanging before what follows. A break drops the
 // spaces at which it is made. Nothing is broken before the first word of a line, so that a long word stands alone.
 func fold(line string, width int, hanging, end string) string {
