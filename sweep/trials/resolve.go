@@ -306,6 +306,9 @@ func (f *File) checkValues(b *Base) {
 			if p.Distribution == sweep.Uniform && strings.Contains(message, "whole number") {
 				problem.Hint = "write distribution: int_uniform, or q_uniform"
 			}
+			if p.Sigma > 0 && problem.Hint == "" {
+				problem.Hint = "values up to six standard deviations from the mean are drawn: use a smaller sigma, or a range"
+			}
 			// The fault is one of another key, which this value excludes.
 			if problem.Key != p.Key {
 				message = fmt.Sprintf("%s makes no valid configuration: %s: %s", v, problem.Key, message)
