@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/internal/admission"
@@ -162,13 +164,36 @@ func (s *Service) answer(w http.ResponseWriter, status int, y any, err error) {
 func Decode(r io.Reader, q any) error {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
-	if err := d.Decode(q); err != nil {
+	err := d.Decode(q)
+	if misplaced := (*json.UnmarshalTypeError)(nil); errors.As(err, &misplaced) {
+		return wrong("%s: %s, want %s", cmp.Or(misplaced.Field, "the body"), misplaced.Value, inJSON(misplaced.Type.Kind()))
+	}
+	if err != nil {
 		return wrong("the body is no such JSON object: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return wrong("something follows the JSON object")
 	}
 	return nil
+}
+
+// inJSON is the kind of JSON values that a field takes.
+func inJSON(k reflect.Kind) string {
+	switch k {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Int:
+		return "an integer"
+	case reflect.Uint64:
+		return "an integer of at least 0"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	}
+	return "an object"
 }
 
 // Status is the HTTP status of an error. What is no error of the request or of the moment is 500.
