@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
@@ -188,9 +189,10 @@ func (r *resolver) fault(f setting.Fault) {
 	})
 }
 
-// culprit is the key to which a fault between keys is reported: the first that a user wrote, or the first.
+// culprit is the key to which a fault between keys is reported: the first that a user wrote, or else the kind of the
+// environment or of the model, if a user wrote that, or the first.
 func (r *resolver) culprit(keys []string) string {
-	for _, k := range keys {
+	for _, k := range append(slices.Clone(keys), "model.kind", "env.kind") {
 		if o := r.origins[k]; o.Name != "" && !o.fromPreset() {
 			return k
 		}

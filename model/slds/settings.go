@@ -281,33 +281,34 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 // checkStart returns what a start cannot begin from: it needs linear maps, and is of the sizes that EM is for.
 func (s *Settings) checkStart(setup model.Setup) []model.Fault {
 	var faults []model.Fault
-	fault := func(key, hint, format string, args ...any) {
-		faults = append(faults, model.Faultf([]string{"model.start", key}, hint, format, args...))
+	fault := func(keys []string, hint, format string, args ...any) {
+		faults = append(faults, model.Faultf(append([]string{"model.start"}, keys...), hint, format, args...))
 	}
 	if s.Emission != statespace.Gaussian {
-		fault("model.emission", "use model.start=random", "an autoregressive HMM is fitted to real values, not binary ones")
+		fault([]string{"model.emission"}, "use model.start=random",
+			"an autoregressive HMM is fitted to real values, not binary ones")
 	}
 	if !s.Skip {
-		fault("model.skip", "set model.skip=true", "a start needs the linear maps beside the networks")
+		fault([]string{"model.skip"}, "set model.skip=true", "a start needs the linear maps beside the networks")
 	}
 	if s.Hidden < 2*s.Latent {
-		fault("model.hidden", fmt.Sprintf("e.g. model.hidden=%d", 2*s.Latent),
+		fault([]string{"model.hidden", "model.latent"}, fmt.Sprintf("e.g. model.hidden=%d", 2*s.Latent),
 			"a start needs at least two hidden units for each of the %d latent dimensions", s.Latent)
 	}
 	if s.Latent > categorical.MostStarted {
-		fault("model.latent", "use model.start=random, or fewer", "a start is for at most %d latent dimensions",
+		fault([]string{"model.latent"}, "use model.start=random, or fewer", "a start is for at most %d latent dimensions",
 			categorical.MostStarted)
 	}
 	if s.Switches > categorical.MostStarted {
-		fault("model.switches", "use model.start=random, or fewer", "a start is for at most %d systems",
+		fault([]string{"model.switches"}, "use model.start=random, or fewer", "a start is for at most %d systems",
 			categorical.MostStarted)
 	}
 	if s.divided() {
-		fault("model.bodies", "use model.start=random", "a start is fitted to one body")
+		fault([]string{"model.bodies"}, "use model.start=random", "a start is fitted to one body")
 	}
 	if n := setup.Data.NX; n > categorical.MostEmbedded {
-		fault("env.kind", "use model.start=random", "a start is for at most %d channels, and there are %d",
-			categorical.MostEmbedded, n)
+		fault([]string{"env.kind", "env.observations"}, "use model.start=random",
+			"a start is for at most %d channels, and there are %d", categorical.MostEmbedded, n)
 	}
 	return faults
 }
