@@ -71,7 +71,7 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 	ask := func(question, body string) *nats.Msg {
 		t.Helper()
 		for {
-			m, err := conn.Request(serving.Subject("served", question), []byte(body), 10*time.Second)
+			m, err := conn.Request(serving.Subject("served", question), []byte(body), 2*time.Minute)
 			if err == nil {
 				return m
 			}
