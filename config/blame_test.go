@@ -56,7 +56,8 @@ func (n node) leaves(path string, into map[string][]string) {
 // TestProblems_NameAnArgument: presets alone are valid, so each fault of a preset with some arguments is reported at one
 // of these arguments.
 func TestProblems_NameAnArgument(t *testing.T) {
-	text, err := kinds().Schema()
+	kinds, presets := kinds(), config.Presets()
+	text, err := kinds.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,13 +71,13 @@ func TestProblems_NameAnArgument(t *testing.T) {
 	seen := map[string]bool{}
 	for n := range uint64(1000) {
 		draw := rand.New(rand.NewPCG(n, 1))
-		preset := config.Presets()[draw.IntN(len(config.Presets()))].Name
+		preset := presets[draw.IntN(len(presets))].Name
 		arguments := []string{}
 		for range 1 + draw.IntN(4) {
 			path := paths[draw.IntN(len(paths))]
 			arguments = append(arguments, path+"="+values[path][draw.IntN(len(values[path]))])
 		}
-		_, err := kinds().Resolve(config.Sources{Preset: preset, Arguments: arguments})
+		_, err := kinds.Resolve(config.Sources{Preset: preset, Arguments: arguments})
 		var faults *config.Error
 		if err != nil && !errors.As(err, &faults) {
 			t.Fatalf("%s %v: %v", preset, arguments, err)
