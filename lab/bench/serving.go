@@ -83,7 +83,8 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	served := make(chan error, 1)
-	go func() { served <- serving.Serve(ctx, run, serving.Options{Listener: l}) }()
+	limits := serving.Limits{Deadline: time.Hour} // a slow answer is a measurement, not an error
+	go func() { served <- serving.Serve(ctx, run, serving.Options{Listener: l, Limits: limits}) }()
 	failed := r.clients(load, "http://"+l.Addr().String(), nx, nu)
 	cancel()
 	if err := errors.Join(failed, <-served); err != nil {
