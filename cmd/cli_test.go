@@ -235,7 +235,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"data", "info", table, "--observe", ""}, []string{"speed\n", "volt\n", ":6"}, nil},
 		{[]string{"data", "info", table, "--observe", "speed,"}, []string{"speed,volt\n"}, []string{"speed,speed"}},
 		{[]string{"data", "show", table, "--time", "day,"}, []string{"day,clock\n"}, nil},
-		{[]string{"data", "convert", table, "--id", "day,"}, []string{"\nspeed\n"}, []string{"day,clock"}},
+		{[]string{"data", "convert", table, "--id", "day,"}, []string{"day,clock\n"}, nil},
 		{[]string{"data", "info", table, "--rename", ""}, []string{"speed=\n"}, nil},
 		{[]string{"data", "info", c.dir + "/none.csv", "--observe", ""}, []string{":6"}, []string{"speed"}},
 		{[]string{"forecast", "done", "--data", table, "--control", ""}, []string{"volt\n"}, nil},

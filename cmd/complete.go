@@ -180,5 +180,5 @@ func completeColumnKey(key, value string, args []string) ([]cobra.Completion, co
 			paths = strings.Split(list, ",")
 		}
 	}
-	return columnsAfter(key+"=", value, paths, key != "env.id")
+	return columnsAfter(key+"=", value, paths, true)
 }

@@ -65,7 +65,7 @@ func (f *readFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times (numbers or dates), or DAY,CLOCK, or none (default: t)")
 	c.Flags().StringVar(&f.dates, "dates", "", "`ORDER` of dates such as 01/02/2021: day-first or month-first")
 	c.RegisterFlagCompletionFunc("dates", completeWords([]string{files.DayFirst, files.MonthFirst}))
-	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` that identifies recordings (default: episode)")
+	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` of names of recordings, or several: STORE,ITEM (default: episode)")
 	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even time grid: a number, or 15min, 1d, 1mo ... for dates")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "rename arrays or columns: `OLD=NEW,...`")
 	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false,
@@ -73,11 +73,8 @@ func (f *readFlags) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.cut, "cut", 0, "cut long recordings into episodes of this many steps")
 	c.Flags().Float64Var(&f.dt, "dt", 0, "time between two steps, if the files do not say")
 	c.Flags().Int64Var(&f.limit, "limit", files.DefaultLimit, "most bytes of data to hold in memory")
-	for name, several := range map[string]bool{
-		"observe": true, "control": true, "label": true, "time": true,
-		"id": false,
-	} {
-		c.RegisterFlagCompletionFunc(name, completeColumns(several))
+	for _, name := range []string{"observe", "control", "label", "time", "id"} {
+		c.RegisterFlagCompletionFunc(name, completeColumns(true))
 	}
 	c.RegisterFlagCompletionFunc("rename", completeRenames)
 }

@@ -100,6 +100,55 @@ func TestPanel_EachRecordingByItself(t *testing.T) {
 	}
 }
 
+// TestPanel_KeyOfTwoColumns: where a store and an item name a recording together, answers have both columns, and
+// controls and scales are found by them.
+func TestPanel_KeyOfTwoColumns(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	table, plan := "day,store,item,price,sales\n", "store,item,day,price\n"
+	for _, store := range []string{"A", "B"} {
+		for item := range 2 {
+			for day := range 40 {
+				table += fmt.Sprintf("%d,%s,%d,%d,%d\n", day, store, item+1, day%3, (day*day+item)%7+100*item)
+			}
+			for day := range 3 {
+				plan += fmt.Sprintf("%s,%d,%d,1\n", store, item+1, 40+day)
+			}
+		}
+	}
+	data, out := c.write("sales.csv", table), filepath.Join(t.TempDir(), "out.csv")
+	c.must("train", "files", "env.files="+data, "env.observe=sales", "env.control=price", "env.time=day", "env.id=store,item", "env.normalise=recording",
+		"model.kind=arhmm", "model.switches=1", "model.sweeps=2", "model.exchange=2", "model.chains=1", "eval.horizon=4", "--name", "own", "--quiet")
+	rows := func(line ...string) []string {
+		c.must(append(line, "--out", out)...)
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	for _, question := range []struct {
+		line, header, last string
+		rows               int
+	}{
+		{"forecast own --horizon 3 --data DATA --controls PLAN", "store,item,day,step,sales,", "B,2,42,42,", 12},
+		{"segment own --data DATA", "store,item,day,step,regime,", "B,2,39,39,", 160},
+	} {
+		line := strings.Fields(strings.NewReplacer("DATA", data, "PLAN", c.write("plan.csv", plan)).Replace(question.line))
+		got := rows(line...)
+		if len(got) != 1+question.rows || !strings.HasPrefix(got[0], question.header) || !strings.HasPrefix(got[len(got)-1], question.last) {
+			t.Errorf("%s: %d rows below %s, the last is %s; want %d below %s…, and %s…", question.line, len(got)-1, got[0], got[len(got)-1],
+				question.rows, question.header, question.last)
+		}
+	}
+	if said := c.must("smooth", "own", "--data", data).out; !strings.Contains(said, "smoothed episode A/1 (") || !strings.Contains(said, "\nday ") {
+		t.Errorf("smooth names neither the first recording nor its days:\n%s", said)
+	}
+	if simulated := rows("simulate", "own", "--recording", "B/2", "--steps", "4"); len(simulated) != 5 {
+		t.Errorf("simulate: %q", simulated)
+	}
+}
+
 // TestPanel_Online filters the same observations in both units as they come, in the library and as clients of a server,
 // which bear the ids of the recordings.
 func TestPanel_Online(t *testing.T) {

@@ -276,7 +276,7 @@ func readControls(path string, c trained.Columns, like trained.Recording) (*file
 	if like.Times != nil {
 		times = like.Times.Columns
 	}
-	p, err := files.ReadPlan(path, c.Controls, times, like.IDColumn)
+	p, err := files.ReadPlan(path, c.Controls, times, like.KeyColumns)
 	return p, dataFault(err)
 }
 

@@ -46,7 +46,7 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 		all.cube(i, "quantiles", quantiles, H, nx)
 		for h := range H {
 			step := len(past[i].Observations) + h
-			row := eval.Row{Name: called[i], Values: []float64{float64(step)}}
+			row := eval.Row{Name: called[i].name, Values: []float64{float64(step)}}
 			for channel := range names {
 				row.Values = append(row.Values, f.Mean[h][channel])
 				for l := range levels {
@@ -54,7 +54,7 @@ func Forecasts(past []Recording, list []Forecast, c Columns, levels []float64) *
 				}
 			}
 			a.Rows.Rows = append(a.Rows.Rows, row)
-			a.Rows.Marked = append(a.Rows.Marked, past[i].Times.Text(step))
+			a.Rows.Marked = append(a.Rows.Marked, called[i].marks(past[i].Times, step))
 		}
 		lines.Columns = append(lines.Columns, fan(past[i], f.Mean, quantiles, c))
 	}

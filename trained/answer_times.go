@@ -1,26 +1,34 @@
 package trained
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 )
 
-// headed is a table for CSV with a row for each step of recordings: the recording by its id, the step by its time in
-// the form of the files, where they have those, and by its number. Times are texts, so they stand among the marks
-// of the table.
+// headed is a table for CSV with a row for each step of recordings: the recording by its id, in as many columns as the
+// files have for it, the step by its time in the form of the files, where they have those, and by its number. Times are
+// texts, so they stand among the marks of the table, as the columns of an id behind the first do.
 func headed(of []Recording) eval.Table {
 	t := eval.Table{Corner: "recording", Columns: []string{"step"}}
 	if identified(of) {
-		t.Corner = of[0].IDColumn
+		t.Corner = of[0].KeyColumns[0]
+		t.Marks = slices.Clone(of[0].KeyColumns[1:])
 	}
+	t.Marks = append(t.Marks, clock(of)...)
+	return t
+}
+
+// clock are the columns of times in the files; nil: there are none.
+func clock(of []Recording) []string {
 	for _, r := range of {
 		if r.Times != nil {
-			t.Marks = r.Times.Columns
-			break
+			return r.Times.Columns
 		}
 	}
-	return t
+	return nil
 }
 
 // identified reports whether each recording has an id of its own. Only then an id tells rows apart.
@@ -32,18 +40,32 @@ func identified(of []Recording) bool {
 		}
 		seen[r.ID] = true
 	}
-	return of[0].IDColumn != ""
+	return len(of[0].KeyColumns) > 0
+}
+
+// label names a recording in the rows of headed: the text below the corner, and those below the first marks.
+type label struct {
+	name string
+	rest []string
 }
 
 // labels name recordings in rows. It is the id where all have one, else where it was read from.
-func labels(of []Recording) []string {
-	list, own := make([]string, len(of)), identified(of)
+func labels(of []Recording) []label {
+	list, own := make([]label, len(of)), identified(of)
 	for i, r := range of {
-		if list[i] = r.Name; own {
-			list[i] = r.ID
+		if list[i].name = r.Name; own {
+			list[i] = label{r.Key[0], r.Key[1:]}
 		}
 	}
 	return list
+}
+
+// marks are those of the row of a step.
+func (l label) marks(times *files.Times, step int) []string {
+	if l.rest == nil {
+		return times.Text(step)
+	}
+	return slices.Concat(l.rest, times.Text(step))
 }
 
 // timed are the arrays time [T], or [recordings,T], and id [recordings], where the files have those. Steps are counted
@@ -51,7 +73,7 @@ func labels(of []Recording) []string {
 // have hold an empty text.
 func timed(of []Recording, steps int, from func(i int) int, lengths func(i int) int) []Array {
 	var list []Array
-	if headed(of).Marks != nil {
+	if clock(of) != nil {
 		x := Array{Name: "time", Shape: []int{steps}, Text: make([]string, len(of)*steps)}
 		if len(of) > 1 {
 			x.Shape = []int{len(of), steps}

@@ -2,6 +2,7 @@ package trained
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
@@ -93,8 +94,10 @@ func apart(of []Recording, list []Segmentation) ([]Recording, []Segmentation) {
 			one := of[i]
 			one.Name = fmt.Sprintf("%s, body %d", one.Name, k+1)
 			one.Truth = nil
-			if one.ID != "" {
+			if n := len(one.Key); n > 0 {
 				one.ID = fmt.Sprintf("%s, body %d", one.ID, k+1)
+				one.Key = slices.Clone(one.Key)
+				one.Key[n-1] = fmt.Sprintf("%s, body %d", one.Key[n-1], k+1)
 			}
 			bodies, regimes = append(bodies, one), append(regimes, body)
 		}

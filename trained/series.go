@@ -70,10 +70,10 @@ type Recording struct {
 	Series
 	Name string // where it was read from
 	// ID is what the files call it, and Times are those of its steps, in the form of the files; empty and nil:
-	// there are none.
-	ID       string
-	IDColumn string // that has the ids; empty: there is none
-	Times    *files.Times
+	// there are none. Key are the texts that make the ID, of the columns KeyColumns; nil: there are none.
+	ID              string
+	Key, KeyColumns []string
+	Times           *files.Times
 	// Coming are the controls of the steps that follow it; nil: those of the question.
 	Coming [][]float64
 	Part   files.Part // of the split of the run that it belongs to

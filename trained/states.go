@@ -38,37 +38,36 @@ func observed(c Columns, nx int) []string {
 	return c.Observations
 }
 
-// states adds rows for CSV: a recording's name, the time, the step and the values of several lists side by side.
+// states adds rows for CSV: a recording's label, the time, the step and the values of several lists side by side.
 // Each list is [steps][width]; widths together are as many as the columns behind the step.
-func (a *Answer) states(name string, times *files.Times, steps int, lists ...[][]float64) {
+func (a *Answer) states(of label, times *files.Times, steps int, lists ...[][]float64) {
 	for t := range steps {
-		row := eval.Row{Name: name, Values: []float64{float64(t)}}
+		row := eval.Row{Name: of.name, Values: []float64{float64(t)}}
 		for _, list := range lists {
 			row.Values = append(row.Values, list[t]...)
 		}
-		a.Rows.Rows, a.Rows.Marked = append(a.Rows.Rows, row), append(a.Rows.Marked, times.Text(t))
+		a.Rows.Rows, a.Rows.Marked = append(a.Rows.Rows, row), append(a.Rows.Marked, of.marks(times, t))
 	}
 }
 
-// short is a table of some rows of what CSV has; corner names their first column, a step or a time. It is of the
-// first recording, with at most eight columns and shownRows rows.
-func (a *Answer) short(title, corner string) {
-	first := a.Rows.Rows[0].Name
-	n := 0
-	for n < len(a.Rows.Rows) && a.Rows.Rows[n].Name == first {
+// short is a table of some rows of what CSV has; corner names their first column, a step or a time, unless there are
+// columns of a clock. It is of the first recording, with at most eight columns and shownRows rows.
+func (a *Answer) short(title, corner string, clock []string) {
+	n := 1
+	for n < len(a.Rows.Rows) && a.Rows.Rows[n].Values[0] > 0 { // the steps of the next one begin anew
 		n++
 	}
 	// The step, which names the row, and eight columns.
 	columns := min(len(a.Rows.Columns), 9)
-	if a.Rows.Marks != nil {
-		corner = strings.Join(a.Rows.Marks, " ")
+	if clock != nil {
+		corner = strings.Join(clock, " ")
 	}
 	a.Table = eval.Table{Title: title, Corner: corner, Columns: a.Rows.Columns[1:columns], Digits: 4}
 	for _, t := range shown(n) {
 		row := a.Rows.Rows[t]
 		name := strconv.FormatFloat(row.Values[0], 'g', -1, 64)
-		if marks := a.Rows.Marked[t]; marks != nil {
-			name = strings.Join(marks, " ")
+		if marks := a.Rows.Marked[t]; clock != nil && len(marks) == len(a.Rows.Marks) {
+			name = strings.Join(marks[len(marks)-len(clock):], " ")
 		}
 		a.Table.Rows = append(a.Table.Rows, eval.Row{Name: name, Values: row.Values[1:columns]})
 	}
@@ -104,7 +103,7 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 		lines.Columns = append(lines.Columns, line)
 	}
 	a.Arrays = append(all.finish(lengths), within(of)...)
-	a.short("latent state and mixing weights of "+of[0].Name, "step")
+	a.short("latent state and mixing weights of "+of[0].Name, "step", clock(of))
 	drawn := lines.Figure()
 	a.Figure = &drawn
 	return a
@@ -165,7 +164,7 @@ func Smoothings(of []Recording, list []Smoothing, c Columns) *Answer {
 		lines.Columns = append(lines.Columns, line)
 	}
 	a.Arrays = append(append(all.finish(lengths), Array{Name: "names", Text: names}), within(of)...)
-	a.short("smoothed "+of[0].Name, "step")
+	a.short("smoothed "+of[0].Name, "step", clock(of))
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn
@@ -192,7 +191,7 @@ func Simulations(list []Simulation, c Columns) *Answer {
 		all.add(i, "mean", s.Mean, T, nx)
 		all.add(i, "states", s.States, T, nz)
 		all.add(i, "weights", s.Weights, T, m)
-		a.states(strconv.Itoa(i), nil, lengths[i], s.Observations)
+		a.states(label{name: strconv.Itoa(i)}, nil, lengths[i], s.Observations)
 		line := figure.Timeline{
 			Title: "episode " + strconv.Itoa(i), Unit: c.DT, Of: c.TimeUnit, Regimes: s.Regime, Others: s.Others,
 		}
@@ -216,7 +215,7 @@ func Simulations(list []Simulation, c Columns) *Answer {
 			a.Rows.Rows[i].Values[0] = row.Values[0] * c.DT
 		}
 	}
-	a.short("the first simulated series", time)
+	a.short("the first simulated series", time, nil)
 	if len(c.Observations) > 0 {
 		drawn := lines.Figure()
 		a.Figure = &drawn
@@ -292,7 +291,7 @@ func Linearizations(of []Recording, list [][]Linearization, c Columns) *Answer {
 	}
 	a.Arrays = append(all.finish(lengths), within(of)...)
 	unflatten(a.Arrays, list[0][0])
-	a.short("the linear system that leads to each step of "+of[0].Name, "step")
+	a.short("the linear system that leads to each step of "+of[0].Name, "step", clock(of))
 	drawn := lines.Figure()
 	a.Figure = &drawn
 	return a

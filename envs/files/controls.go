@@ -27,11 +27,11 @@ type Plan struct {
 	ids   []string   // nil: the file has none
 }
 
-// ReadPlan reads the controls with the given names. times are the columns of times of the data, and id is that of
-// recordings; the file may have them, and they may be empty. Accepted are tables, an array u or controls in a .npz
+// ReadPlan reads the controls with the given names. times are the columns of times of the data, and key are those that
+// tell recordings apart; the file may have them, and they may be empty. Accepted are tables, an array u or controls in a .npz
 // file, and an array in a .npy file, [T,nu] in the order of names. A control that is missing or infinite is refused.
 // An error about a path comes from package os, others are *Error.
-func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
+func ReadPlan(path string, names, times, key []string) (*Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the controls: %w", err)
@@ -69,7 +69,7 @@ func ReadPlan(path string, names, times []string, id string) (*Plan, error) {
 	if in == nil {
 		return nil, controlFault(path, "", "save them as .npz, .npy or .csv", "controls are not read from such files")
 	}
-	return p, inFile(path, p.readTable(in, names, times, id))
+	return p, inFile(path, p.readTable(in, names, times, key))
 }
 
 // controlRows are the rows of an array [T,nu], or [T] of a single control. Also [1,T,nu]. err is that of reading the
@@ -102,8 +102,8 @@ func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, e
 }
 
 // readTable reads columns by their names, with or without the u_ of the convention. All names are needed; other
-// columns are ignored. times count only if the file has all of them.
-func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
+// columns are ignored. times count only if the file has all of them, and so does a key.
+func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 	header, err := in.next()
 	if err != nil {
 		return faultf("", "give a line of names and a line for each step", "it is no table of controls (%v)", err)
@@ -118,7 +118,19 @@ func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
 			return h == name || "u_"+h == name || h == "u_"+name
 		})
 	}
-	var columns, clocks []int
+	allOf := func(names []string) []int {
+		var list []int
+		for _, name := range names {
+			if i := find(name); i >= 0 {
+				list = append(list, i)
+			}
+		}
+		if len(list) < len(names) { // a day without its time of day says nothing
+			return nil
+		}
+		return list
+	}
+	var columns []int
 	for _, name := range names {
 		i := find(name)
 		if i < 0 {
@@ -126,14 +138,13 @@ func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
 		}
 		columns = append(columns, i)
 	}
-	for _, name := range times {
-		if i := find(name); i >= 0 {
-			clocks = append(clocks, i)
+	clocks, of := allOf(times), allOf(key)
+	cells := func(line []string, columns []int) []string {
+		list := make([]string, len(columns))
+		for i, c := range columns {
+			list[i] = strings.TrimSpace(line[c])
 		}
-	}
-	of := -1
-	if id != "" {
-		of = find(id)
+		return list
 	}
 	for {
 		line, err := in.next()
@@ -146,16 +157,11 @@ func (p *Plan) readTable(in rowSource, names, times []string, id string) error {
 		if err := p.row(in, line, header, columns); err != nil {
 			return err
 		}
-		// A day without its time of day says nothing.
-		if len(clocks) > 0 && len(clocks) == len(times) {
-			var at []string
-			for _, c := range clocks {
-				at = append(at, strings.TrimSpace(line[c]))
-			}
-			p.times = append(p.times, at)
+		if clocks != nil {
+			p.times = append(p.times, cells(line, clocks))
 		}
-		if of >= 0 {
-			p.ids = append(p.ids, strings.TrimSpace(line[of]))
+		if of != nil {
+			p.ids = append(p.ids, nameOf(cells(line, of)))
 		}
 	}
 	if len(p.Rows) == 0 {

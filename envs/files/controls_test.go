@@ -39,7 +39,7 @@ func TestPlan_JoinsByTimeAndID(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		p, err := ReadPlan(path, []string{"u_force"}, []string{"t"}, "episode")
+		p, err := ReadPlan(path, []string{"u_force"}, []string{"t"}, []string{"episode"})
 		got := ""
 		if err == nil {
 			var rows [][]float64
@@ -57,7 +57,7 @@ func TestPlan_JoinsByTimeAndID(t *testing.T) {
 
 // TestReadPlan_NotFromMATLAB: data are read from MATLAB files, controls are not.
 func TestReadPlan_NotFromMATLAB(t *testing.T) {
-	if p, err := ReadPlan("array/testdata/scipy_v7.mat", []string{"u_force"}, nil, ""); err == nil || !strings.Contains(err.Error(), ".csv") {
+	if p, err := ReadPlan("array/testdata/scipy_v7.mat", []string{"u_force"}, nil, nil); err == nil || !strings.Contains(err.Error(), ".csv") {
 		t.Errorf("got %v, %v", p, err)
 	}
 }

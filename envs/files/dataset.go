@@ -30,8 +30,8 @@ type Dataset struct {
 	Transforms []Transform
 
 	Episodes []Episode
-	// IDName is the name of the column that tells recordings apart; empty: there is none.
-	IDName string
+	// Key are the names of the columns that tell recordings apart; nil: there are none.
+	Key []string
 	// Notes name content of the files that was not used.
 	Notes []string
 }
@@ -52,8 +52,10 @@ type Episode struct {
 	Continues bool
 	// Part is the episode's part in the split of the files; Unassigned if the files have no split.
 	Part Part
-	// Name is what the files call the recording; may be empty. It is not part of the content.
+	// Name is what the files call the recording; may be empty. Key are the texts of the columns that name it (Dataset.Key),
+	// with "/" between which they make the name. Neither is part of the content.
 	Name string
+	Key  []string
 	// Times are those of the steps; nil: the files have none. They are not part of the content.
 	Times *Times
 	// Source is where the episode was read from, for messages. It is not part of the content.

@@ -12,7 +12,8 @@ type Options struct {
 	// labels. If Observe is given, no other column is an observation; Control and Label alike.
 	Observe, Control, Label []string
 	// Time names the column of times: numbers or dates; or two columns, separated by a comma: days (numbers or
-	// dates) and times of the day (14:30, 1430 or hours). ID names the column that tells recordings apart.
+	// dates) and times of the day (14:30, 1430 or hours). ID names the column that tells recordings apart, or several,
+	// separated by commas: store,item, of which each pair is a recording.
 	Time, ID string
 	// Dates is DayFirst or MonthFirst for dates such as 01/02/2021; empty: a date of the column decides, as 13/01/2021.
 	Dates string
@@ -108,7 +109,7 @@ func (o Options) asked() []struct{ flag, name string } {
 	if o.Time != NoTime {
 		add("time", words(o.Time)...)
 	}
-	add("id", o.ID)
+	add("id", words(o.ID)...)
 	add("truth", o.Truth)
 	add("rename", slices.Sorted(maps.Keys(o.Rename))...)
 	return list
@@ -135,7 +136,10 @@ func (o Options) column(name string) (role, string) {
 			return dateOf, name
 		}
 		return clockOf, "the time of the day"
-	case o.ID != "" && name == o.ID:
+	case slices.Contains(words(o.ID), name):
+		if len(words(o.ID)) > 1 {
+			return episodeID, name
+		}
 		return episodeID, "episode"
 	case o.Truth != "" && name == o.Truth:
 		return modeOf, "z"

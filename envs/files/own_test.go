@@ -246,7 +246,7 @@ func TestReadGuessed_Headings(t *testing.T) {
 	} else {
 		equal(t, "channels of the settings", again.Channels(), d.Channels())
 	}
-	if plan, err := ReadPlan(path, []string{"torque Nm"}, nil, ""); err != nil || len(plan.Rows) != 3 {
+	if plan, err := ReadPlan(path, []string{"torque Nm"}, nil, nil); err != nil || len(plan.Rows) != 3 {
 		t.Errorf("a column of a plan: %v", err)
 	}
 }

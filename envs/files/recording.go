@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/envs"
 )
@@ -38,7 +39,7 @@ func (t *table) close(e *rows) error {
 			T: T, Observations: converted[float32](e.observations), Controls: converted[float32](e.controls),
 			States: converted[float32](e.states), Labels: converted[float32](e.labels),
 		},
-		Levels: e.observations, Part: e.part, Name: e.id, Source: source,
+		Levels: e.observations, Part: e.part, Name: e.id, Key: e.key, Source: source,
 	}
 	for _, z := range e.modes {
 		episode.Modes = append(episode.Modes, int32(z))
@@ -174,8 +175,12 @@ func (t *table) order(e *rows) error {
 	// Rows of one time are averaged on a grid that was asked for; without one, nothing tells which is right.
 	for i := 1; i < n; i++ {
 		if e.time[i] == e.time[i-1] && t.options.Resample == "" {
-			return faultf(t.rowPlace(e, i), "leave one of them out, name the column that tells recordings apart with --id "+
-				"NAME (env.id), or say that rows are evenly spaced: --time none (env.time)",
+			apart := "name the column that tells recordings apart with --id NAME (env.id)"
+			if t.hasID {
+				apart = "name a further column that tells recordings apart with --id " + strings.Join(t.data.Key, ",") + ",NAME (env.id)"
+			}
+			return faultf(t.rowPlace(e, i), "leave one of them out, "+apart+
+				", or say that rows are evenly spaced: --time none (env.time)",
 				"the time %s is there twice", t.clock.text(e.time[i]))
 		}
 	}

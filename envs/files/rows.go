@@ -10,6 +10,7 @@ import (
 // rows are the rows of one recording.
 type rows struct {
 	id    string
+	key   []string // the texts that name it
 	lines []int
 	time  []float64 // of two columns the days, until they are joined
 	other []float64 // the dates with the month first; nil: they are the same

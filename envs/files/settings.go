@@ -24,7 +24,7 @@ type Settings struct {
 	Control       string  `yaml:"control" bits:"same" doc:"control columns (or array), separated by commas; empty: u, u1, u_name …"`
 	Label         string  `yaml:"label" bits:"same" doc:"label columns (or array) of 0 and 1, separated by commas; empty: label, label1 …"`
 	Time          string  `yaml:"time" bits:"same" doc:"column of times (numbers or dates), or columns separated by commas: days and times of day, or the parts of a date (year,month,day,hour or year,quarter), or none (rows are evenly spaced); empty: t"`
-	ID            string  `yaml:"id" bits:"same" doc:"column that identifies recordings; empty: episode"`
+	ID            string  `yaml:"id" bits:"same" doc:"column that identifies recordings, or several, separated by commas; empty: episode"`
 	Dates         string  `yaml:"dates" values:"auto day-first month-first" bits:"same" doc:"order of dates such as 01/02/2021; auto: decided by an unambiguous date of the column, such as 13/01/2021"`
 	Rename        string  `yaml:"rename" bits:"same" doc:"new names of arrays and columns: OLD=NEW, separated by commas"`
 	ControlsAfter bool    `yaml:"controls_after" bits:"same" doc:"u[t] acts between steps t and t+1, not between t−1 and t"`

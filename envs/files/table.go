@@ -37,9 +37,10 @@ type table struct {
 	kept    *clock // the clock of the times of recordings
 	dayClock
 
-	list     []*rows // in the order of their first rows
-	byID     map[string]*rows
+	list     []*rows          // in the order of their first rows
+	byID     map[string]*rows // by Episode.Name
 	last     *rows
+	key      []string // of the last row: the texts that name its recording
 	hasTime  bool
 	twoFold  bool  // days and times of the day are in two columns
 	parts    []int // columns of the parts of a date; nil: one column has all
@@ -173,7 +174,7 @@ func (t *table) readHeader() error {
 	}
 	for i, r := range t.roles {
 		if r == episodeID {
-			d.IDName = t.header[i]
+			d.Key = append(d.Key, t.header[i])
 		}
 	}
 	t.hasTime, t.hasID = len(columns[timeOf]) > 0, len(columns[episodeID]) > 0
@@ -183,9 +184,11 @@ func (t *table) readHeader() error {
 			t.parts = append(t.parts, slices.Index(t.header, name))
 		}
 	}
-	for _, name := range words(t.options.Time) {
-		if !slices.Contains(t.header, name) && len(words(t.options.Time)) > 1 {
-			return faultf("--time "+name, "", "there is no such column; there are %s", list(t.header))
+	for _, of := range []struct{ flag, names string }{{"--time ", t.options.Time}, {"--id ", t.options.ID}} {
+		for _, name := range words(of.names) {
+			if !slices.Contains(t.header, name) && len(words(of.names)) > 1 {
+				return faultf(of.flag+name, "", "there is no such column; there are %s", list(t.header))
+			}
 		}
 	}
 	if t.options.Resample != "" && !t.hasTime {
@@ -220,25 +223,11 @@ func (t *table) row(record []string) error {
 	if *t.left -= int64(8*len(t.roles) + 16); *t.left < 0 {
 		return formatFault("", errLimit)
 	}
-	id := ""
-	for i, r := range t.roles {
-		if r == episodeID {
-			if id = terminal.Plain(strings.TrimSpace(record[i])); id == "" {
-				return faultf(t.place(), "number the episodes", "the episode is empty")
-			}
-		}
+	e, err := t.recording(record)
+	if err != nil {
+		return err
 	}
-	e := t.last
-	if e == nil || e.id != id {
-		known := false
-		if e, known = t.byID[id]; known && !t.hasTime {
-			return faultf(t.place(), "sort the rows by episode", "episode %s continues after another one began", id)
-		} else if !known {
-			e = &rows{id: id, part: Unassigned}
-			t.byID[id], t.list = e, append(t.list, e)
-		}
-		t.last = e
-	}
+	t.last = e
 	e.lines = append(e.lines, t.in.row())
 	t.rowsRead++
 	for i, cell := range record {
@@ -251,6 +240,39 @@ func (t *table) row(record []string) error {
 		}
 	}
 	return nil
+}
+
+// nameOf is the name of a recording with a key.
+func nameOf(key []string) string { return strings.Join(key, "/") }
+
+// recording is the recording that a row belongs to, which is new if no row before had its key.
+func (t *table) recording(record []string) (*rows, error) {
+	t.key = t.key[:0]
+	for i, r := range t.roles {
+		if r == episodeID {
+			text := terminal.Plain(strings.TrimSpace(record[i]))
+			if text == "" {
+				return nil, t.cellFault(i, "name the recording in each row", "the cell is empty: the row belongs to no recording")
+			}
+			t.key = append(t.key, text)
+		}
+	}
+	if t.last != nil && slices.Equal(t.last.key, t.key) {
+		return t.last, nil
+	}
+	id := nameOf(t.key)
+	e, known := t.byID[id]
+	switch {
+	case !known:
+		e = &rows{id: id, key: slices.Clone(t.key), part: Unassigned}
+		t.byID[id], t.list = e, append(t.list, e)
+	case !slices.Equal(e.key, t.key):
+		return nil, faultf(t.place(), "leave the / out of the cells", "the recordings %s and %s have the same name, %s",
+			strings.Join(e.key, ","), strings.Join(t.key, ","), id)
+	case !t.hasTime:
+		return nil, faultf(t.place(), "sort the rows by episode", "episode %s continues after another one began", id)
+	}
+	return e, nil
 }
 
 // partsOf are the parts of the date of a row.
