@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,13 +9,14 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 )
 
-// each asks about every recording. The first error ends it, with the name of the recording if there are several.
+// each asks about every recording. The first error ends it, with the name of the recording if there are several and
+// others might do.
 func each[A any](list []Recording, ask func(s Series) (A, error)) ([]A, error) {
 	var answers []A
 	for _, r := range list {
 		one, err := ask(r.Series)
 		if err != nil {
-			if len(list) > 1 {
+			if len(list) > 1 && !errors.Is(err, ErrUnable) {
 				err = fmt.Errorf("%s: %w", r.Name, err)
 			}
 			return nil, err
