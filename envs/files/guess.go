@@ -231,7 +231,7 @@ var (
 	}
 	partNames = []string{"year", "month", "quarter", "week", "day", "hour", "minute", "second", "weekday", "index"}
 	onlyTimes = []string{"time", "ds", "date", "datetime", "timestamp"} // never observed
-	rowNames  = []string{"rownames", "unnamed: 0", "row", "x", "v1"}
+	rowNames  = []string{"rownames", "id", "unnamed: 0", "row", "x", "v1"}
 )
 
 // guessedTimes completes options by the columns of times and of recordings. It returns the columns whose meaning is
@@ -383,66 +383,4 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 		}
 	}
 	return nil, id
-}
-
-// guessID finds a column within whose groups the times grow: one with a usual name, then one of texts, then one of
-// whole numbers. Where no column is enough, it finds two, of which each pair of values is a group.
-func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled {
-	var candidates []*sampled
-	for _, c := range columns {
-		if c != time && !taken[c.name] && c.idRank() > 0 && !slices.Contains(partNames, strings.ToLower(c.name)) {
-			candidates = append(candidates, c)
-		}
-	}
-	var best *sampled
-	apart := func(c *sampled) bool {
-		return c.groups() <= len(c.texts)/2 && time.grows(c) && (c.blocks() || time.repeats())
-	}
-	for _, c := range candidates { // of equal ones the first
-		if apart(c) && (best == nil || c.idRank() > best.idRank()) {
-			best = c
-		}
-	}
-	if best != nil {
-		return best
-	}
-	rank := 0
-	for i, a := range candidates {
-		for _, b := range candidates[i+1:] {
-			// Of equal ones the pair with the fewest groups: what was observed makes more.
-			r := a.idRank() + b.idRank()
-			if r < rank || a.groups() < 2 || b.groups() < 2 {
-				continue
-			}
-			if both := a.beside(b); apart(both) && (r > rank || both.groups() < best.groups()) {
-				best, rank = both, r
-			}
-		}
-	}
-	return best
-}
-
-// idRank is how much a column looks like the names of recordings; 0: not at all, as it has fractions.
-func (c *sampled) idRank() int {
-	switch {
-	case slices.Contains(idNames, strings.ToLower(c.name)):
-		return 3
-	case !c.numeric:
-		return 2
-	case slices.ContainsFunc(c.numbers, func(v float64) bool { return v != math.Trunc(v) }):
-		return 0
-	}
-	return 1
-}
-
-// beside is a column that tells recordings apart together with another one, as Options.ID names the two. c may be nil.
-func (c *sampled) beside(other *sampled) *sampled {
-	if c == nil {
-		return other
-	}
-	both := &sampled{name: c.name + "," + other.name, texts: make([]string, len(c.texts))}
-	for i, text := range c.texts {
-		both.texts[i] = nameOf([]string{text, other.texts[i]})
-	}
-	return both
 }

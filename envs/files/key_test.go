@@ -43,6 +43,31 @@ func TestKey_OfTwoColumns(t *testing.T) {
 	}
 }
 
+// A key of three columns is found behind numbers of rows, and among columns that are no part of it.
+func TestKey_OfThreeColumns(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("id,Date,Country,Store,Product,Holiday,num_sold\n")
+	row := 0
+	for day := range 30 {
+		for _, country := range []string{"Finland", "Norway"} {
+			for _, store := range []string{"K", "R"} {
+				for product := range 3 {
+					fmt.Fprintf(&b, "%d,%d/3/2015,%s,%s,%d,%v,%d\n", row, day+1, country, store, product, day%7 == 0, 100*product+(row*row)%17)
+					row++
+				}
+			}
+		}
+	}
+	path := filepath.Join(write(t, map[string]string{"a.csv": b.String()}), "a.csv")
+	d, how, err := ReadGuessed([]string{path}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if how.ID != "Country,Store,Product" || how.Time != "Date" || !slices.Equal(how.Observe, []string{"Holiday", "num_sold"}) || len(d.Episodes) != 12 {
+		t.Errorf("guessed --id %s --time %s --observe %q, %d recordings", how.ID, how.Time, how.Observe, len(d.Episodes))
+	}
+}
+
 // What is wrong with a key of two columns is said where it is.
 func TestKey_Refused(t *testing.T) {
 	for _, c := range []struct{ id, table, want string }{
