@@ -158,7 +158,7 @@ func tryRoute(t *testing.T, address string, joined cluster.Cluster) error {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	config := &tls.Config{InsecureSkipVerify: true}

@@ -23,7 +23,7 @@ func (c *cli) serving(arguments ...string) (url string, end func() result) {
 	done := make(chan int, 1)
 	go func() { done <- a.run(append([]string{"serve"}, arguments...)) }()
 	address := regexp.MustCompile(`http://\S+/`)
-	for limit := time.Now().Add(30 * time.Second); url == ""; time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(2 * time.Minute); url == ""; time.Sleep(time.Millisecond) {
 		url = address.FindString(out.String())
 		select {
 		case code := <-done:

@@ -22,7 +22,7 @@ import (
 )
 
 // hangLimit ends a test of a command that does not end. It decides nothing else.
-const hangLimit = 60 * time.Second
+const hangLimit = 3 * time.Minute
 
 // stuck is an output that nobody reads, and an input that nobody writes: whoever touches it waits until the test is over.
 type stuck struct {
