@@ -285,7 +285,7 @@ func readControls(path string, c trained.Columns, like trained.Recording) (*file
 func plan(path string, c trained.Columns, list []trained.Recording, horizon int) error {
 	p, err := readControls(path, c, list[0])
 	for i := 0; err == nil && i < len(list); i++ {
-		list[i].Coming, err = p.After(list[i].ID, list[i].Times, len(list[i].Observations), horizon)
+		list[i].Coming, err = p.After(list[i].Key, list[i].Times, len(list[i].Observations), horizon)
 	}
 	return dataFault(err)
 }

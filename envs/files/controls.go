@@ -24,7 +24,9 @@ type Plan struct {
 
 	path  string
 	times [][]string // nil: the file has none
-	ids   []string   // nil: the file has none
+	key   []string   // columns that tell recordings apart
+	keyed []int      // those of them that the file has
+	keys  [][]string // of each row, the texts of these
 }
 
 // ReadPlan reads the controls with the given names. times are the columns of times of the data, and key are those that
@@ -102,7 +104,8 @@ func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, e
 }
 
 // readTable reads columns by their names, with or without the u_ of the convention. All names are needed; other
-// columns are ignored. times count only if the file has all of them, and so does a key.
+// columns are ignored. times count only if the file has all of them: a day without its time of day says nothing. Of a key
+// count the columns that the file has.
 func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 	header, err := in.next()
 	if err != nil {
@@ -118,19 +121,7 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 			return h == name || "u_"+h == name || h == "u_"+name
 		})
 	}
-	allOf := func(names []string) []int {
-		var list []int
-		for _, name := range names {
-			if i := find(name); i >= 0 {
-				list = append(list, i)
-			}
-		}
-		if len(list) < len(names) { // a day without its time of day says nothing
-			return nil
-		}
-		return list
-	}
-	var columns []int
+	var columns, clocks, of []int
 	for _, name := range names {
 		i := find(name)
 		if i < 0 {
@@ -138,7 +129,17 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 		}
 		columns = append(columns, i)
 	}
-	clocks, of := allOf(times), allOf(key)
+	for _, name := range times {
+		if i := find(name); i >= 0 {
+			clocks = append(clocks, i)
+		}
+	}
+	p.key = key
+	for k, name := range key {
+		if i := find(name); i >= 0 {
+			p.keyed, of = append(p.keyed, k), append(of, i)
+		}
+	}
 	cells := func(line []string, columns []int) []string {
 		list := make([]string, len(columns))
 		for i, c := range columns {
@@ -157,12 +158,10 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 		if err := p.row(in, line, header, columns); err != nil {
 			return err
 		}
-		if clocks != nil {
+		if len(clocks) > 0 && len(clocks) == len(times) {
 			p.times = append(p.times, cells(line, clocks))
 		}
-		if of != nil {
-			p.ids = append(p.ids, nameOf(cells(line, of)))
-		}
+		p.keys = append(p.keys, cells(line, of))
 	}
 	if len(p.Rows) == 0 {
 		return faultf("", "give a line of names and a line for each step", "it has no rows")
@@ -185,18 +184,19 @@ func (p *Plan) row(in rowSource, line, header []string, columns []int) error {
 	return nil
 }
 
-// After are the controls of the steps from one on, of a recording with an id and times. Rows are joined by the id
-// and by the time, where the file has them; else they are taken in their order. It returns the controls
-// [horizon][nu], which share memory with the plan, or an *Error: for a time that is off the grid of the recording,
-// for two rows of a step, and for a step without a row. Rows of other recordings and of other steps are ignored.
-func (p *Plan) After(id string, times *Times, from, horizon int) ([][]float64, error) {
+// After are the controls of the steps from one on, of a recording with a key and times. Rows are joined by the key, or by
+// those of its columns that the file has, and by the time, if it has that; else they are taken in their order. It returns
+// the controls [horizon][nu], which share memory with the plan, or an *Error: for a time that is off the grid of the
+// recording, for two rows of a step, and for a step without a row. Rows of other recordings and of other steps are
+// ignored.
+func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64, error) {
 	coming := map[int]int{} // the row of each step
 	// In such files the control between two steps stands beside the first of them.
 	if p.times != nil && times != nil && times.after {
 		from--
 	}
 	for i := range p.Rows {
-		if p.ids != nil && id != "" && p.ids[i] != id {
+		if !p.of(key, i) {
 			continue
 		}
 		step := from + len(coming)
@@ -208,8 +208,11 @@ func (p *Plan) After(id string, times *Times, from, horizon int) ([][]float64, e
 			}
 		}
 		if other, twice := coming[step]; twice {
-			return nil, controlFault(p.path, fmt.Sprintf("row %d", i+1), "leave one of them out",
-				"it has the same time as row %d", other+1)
+			remedy := "leave one of them out"
+			if missing := p.missing(); len(key) > 0 && len(missing) > 0 {
+				remedy += ", or say which recording each row is for: there is no column " + strings.Join(missing, " or ")
+			}
+			return nil, controlFault(p.path, fmt.Sprintf("row %d", i+1), remedy, "it has the same time as row %d", other+1)
 		}
 		coming[step] = i
 	}
@@ -218,21 +221,42 @@ func (p *Plan) After(id string, times *Times, from, horizon int) ([][]float64, e
 	for h := range rows {
 		i, ok := coming[from+h]
 		if !ok {
-			return nil, p.short(id, times, from, h, horizon)
+			return nil, p.short(key, times, from, h, horizon)
 		}
 		rows[h] = p.Rows[i]
 	}
 	return rows, nil
 }
 
+// of reports whether row i is for the recording with a key: where the file has a column of it, the texts are the same.
+func (p *Plan) of(key []string, i int) bool {
+	for j, k := range p.keyed {
+		if k < len(key) && p.keys[i][j] != key[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// missing are the columns of the key that the file has not.
+func (p *Plan) missing() []string {
+	var names []string
+	for k, name := range p.key {
+		if !slices.Contains(p.keyed, k) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // short is the error that step h of a forecast has no row.
-func (p *Plan) short(id string, times *Times, from, h, horizon int) error {
+func (p *Plan) short(key []string, times *Times, from, h, horizon int) error {
 	what := fmt.Sprintf("step %d of the forecast", h+1)
 	if p.times != nil && times != nil {
 		what = strings.Join(times.Text(from+h), " ")
 	}
-	if id != "" && p.ids != nil {
-		what += " of " + id
+	if len(key) > 0 && len(p.keyed) > 0 {
+		what += " of " + nameOf(key)
 	}
 	return controlFault(p.path, "", fmt.Sprintf("give a row for each of the %d steps, or a shorter --horizon", horizon),
 		"it has no row for %s", what)

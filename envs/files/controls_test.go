@@ -43,7 +43,7 @@ func TestPlan_JoinsByTimeAndID(t *testing.T) {
 		got := ""
 		if err == nil {
 			var rows [][]float64
-			rows, err = p.After("b", test.times, 3, 2)
+			rows, err = p.After([]string{"b"}, test.times, 3, 2)
 			got = fmt.Sprint(rows)
 		}
 		if err != nil {

@@ -12,9 +12,11 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
-// A guess is made from so many rows, or from fewer that take half of the memory that data may take.
+// A guess is made from so many rows, or from fewer that take half of the memory that data may take; from more, if later
+// rows show that the first ones are all of one recording, or of few.
 const (
-	guessRows = 20000
+	guessRows = 20_000
+	moreRows  = 200_000
 	cellBytes = 64 // of a cell beside its text, about
 )
 
@@ -23,15 +25,15 @@ const (
 // options, say already what is observed, it looks for times and recordings alone, so that a date beside y does not go
 // unseen. What it returns is a proposal: show it to the user.
 func Guess(paths []string, o Options) (Options, error) {
-	o, array, err := o.guessTable(paths)
+	o, array, err := o.guessTable(paths, guessRows)
 	if err != nil || array == "" {
 		return o, err
 	}
 	return o.guessArrays(array)
 }
 
-// guessTable is Guess for a table; array is the first file if it is none.
-func (o Options) guessTable(paths []string) (guessed Options, array string, err error) {
+// guessTable is Guess for a table, from its first rows; array is the first file if it is none.
+func (o Options) guessTable(paths []string, rows int) (guessed Options, array string, err error) {
 	inputs, err := expand(paths)
 	if err != nil || len(inputs) == 0 {
 		return o, "", err
@@ -44,7 +46,7 @@ func (o Options) guessTable(paths []string) (guessed Options, array string, err 
 	if in == nil {
 		return o, inputs[0].path, nil
 	}
-	columns, observed, err := o.sample(in)
+	columns, observed, err := o.sample(in, rows)
 	if err != nil {
 		return o, "", inFile(inputs[0].path, err)
 	}
@@ -64,11 +66,18 @@ func (o Options) guessTable(paths []string) (guessed Options, array string, err 
 // ReadGuessed reads files by options that Guess has completed, and returns these. Where the column of times was a guess
 // and its times are uneven, they are brought to an even grid.
 func ReadGuessed(paths []string, asked Options) (*Dataset, Options, error) {
-	how, array, err := asked.guessTable(paths)
+	how, array, err := asked.guessTable(paths, guessRows)
 	if err != nil {
 		return nil, how, err
 	}
 	d, err := Read(paths, how)
+	if errors.Is(err, errOrder) && asked.ID == "" {
+		if more, _, failed := asked.guessTable(paths, moreRows); failed == nil && more.ID != how.ID {
+			if all, failed := Read(paths, more); failed == nil {
+				d, how, err = all, more, nil
+			}
+		}
+	}
 	if array != "" && errors.Is(err, ErrData) { // else the convention says what is observed
 		if how, err = how.guessArrays(array); err == nil {
 			d, err = Read(paths, how)
@@ -140,7 +149,7 @@ func (o Options) guessArrays(path string) (Options, error) {
 // sample reads the first rows of a table; nil if there are none. observed is set if the options or the convention
 // say what is observed. observed stays unset for a y that is one coordinate of several, or the target of a long
 // table.
-func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err error) {
+func (o Options) sample(in rowSource, rows int) (columns []*sampled, observed bool, err error) {
 	header, err := in.next()
 	if errors.Is(err, io.EOF) {
 		return nil, false, nil
@@ -160,7 +169,7 @@ func (o Options) sample(in rowSource) (columns []*sampled, observed bool, err er
 		})
 	}
 	clocks := slices.Repeat([]clock{{order: o.Dates, commas: in.decimalCommas()}}, len(columns))
-	for row, left := 0, o.limit()/2; row < guessRows && left > 0; row++ {
+	for row, left := 0, o.limit()/2; row < rows && left > 0; row++ {
 		record, err := in.next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -231,7 +240,7 @@ var (
 	}
 	partNames = []string{"year", "month", "quarter", "week", "day", "hour", "minute", "second", "weekday", "index"}
 	onlyTimes = []string{"time", "ds", "date", "datetime", "timestamp"} // never observed
-	rowNames  = []string{"rownames", "id", "unnamed: 0", "row", "x", "v1"}
+	rowNames  = []string{"rownames", "unnamed: 0", "row", "x", "v1"}
 )
 
 // guessedTimes completes options by the columns of times and of recordings. It returns the columns whose meaning is
@@ -242,8 +251,9 @@ func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sa
 		taken[a.name] = true
 	}
 	number := columns[0] // rows are often numbered in front
-	if !taken[number.name] && (number.unnamed || number.counts() && slices.Contains(rowNames,
-		strings.ToLower(number.name))) {
+	called := strings.ToLower(number.name)
+	dated := slices.ContainsFunc(columns, func(c *sampled) bool { return c.dates && c.times != nil })
+	if !taken[number.name] && (number.unnamed || number.counts() && (slices.Contains(rowNames, called) || called == "id" && dated)) {
 		taken[number.name] = true
 	}
 	var time, id *sampled

@@ -103,7 +103,7 @@ func TestGuess_HoldsNoMoreThanTheLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer closing()
-		columns, _, err := Options{Limit: 1 << 20}.sample(in)
+		columns, _, err := Options{Limit: 1 << 20}.sample(in, guessRows)
 		if rows := len(columns[0].texts); err != nil || rows == 0 || rows*len(text)/2000 > 1<<20 || rows == 2000 {
 			t.Errorf("%d rows are held, %v", rows, err)
 		}

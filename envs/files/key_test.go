@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,72 @@ func TestKey_OfThreeColumns(t *testing.T) {
 	}
 }
 
+// A row that is there twice, columns that were measured, and places in the cycles of the calendar make no key: reading says
+// what is wrong, or takes the rows as they come.
+func TestKey_NotGuessed(t *testing.T) {
+	var promo, measured, cycle strings.Builder
+	random := rand.New(rand.NewPCG(1, 2))
+	promo.WriteString("date,store,promo,sales\n")
+	measured.WriteString("date,f1,f2,f3,f4,f5\n")
+	cycle.WriteString("hour,dow,weekno,load\n")
+	for day := range 12 {
+		for _, store := range []string{"A", "B"} {
+			fmt.Fprintf(&promo, "2024-01-%02d,%s,%d,%d.5\n", day+1, store, day%5/3, day*day%7)
+		}
+	}
+	promo.WriteString("2024-01-06,B,1,9.9\n")
+	for row := range 400 {
+		fmt.Fprintf(&measured, "%d,%d,%d,%d,%d,%d\n", 1900+row/2, random.IntN(5), random.IntN(5), random.IntN(5), random.IntN(5), random.IntN(5))
+		fmt.Fprintf(&cycle, "%d,%d,%d,%d\n", row%24, row/24%7, row/24/7, row*row%9)
+	}
+	for _, c := range []struct{ name, table, id, want string }{
+		{"a row twice", promo.String(), "", "name the column that tells recordings apart"},
+		{"a row twice in a column of a usual name", strings.Replace(promo.String(), "store", "unique_id", 1), "unique_id", "the time 2024-01-06 is there twice"},
+		{"measured", measured.String(), "", "the time 1900 is there twice"},
+		{"hours of weeks", cycle.String(), "", ""},
+	} {
+		path := filepath.Join(write(t, map[string]string{"a.csv": c.table}), "a.csv")
+		_, how, err := ReadGuessed([]string{path}, Options{})
+		if how.ID != c.id || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: guessed --id %q, %v; want %q, %s", c.name, how.ID, err, c.id, c.want)
+		}
+	}
+}
+
+// Columns of a key are found where the first rows of a guess have one value of them.
+func TestKey_BeyondTheFirstRows(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("date,store,item,sales\n")
+	const days = 3000
+	for store := range 2 {
+		for item := range 9 {
+			for day := range days {
+				fmt.Fprintf(&b, "%d,%d,%d,%d.5\n", day, store+1, item+1, day*day%7)
+			}
+		}
+	}
+	path := filepath.Join(write(t, map[string]string{"a.csv": b.String()}), "a.csv")
+	d, how, err := ReadGuessed([]string{path}, Options{})
+	if err != nil || how.ID != "store,item" || len(d.Episodes) != 18 || d.Steps() != 18*days {
+		t.Fatalf("guessed --id %s: %v", how.ID, err)
+	}
+}
+
+// A key has the order of the option, whatever that of the columns is in a file.
+func TestKey_OrderOfTheOption(t *testing.T) {
+	dir := write(t, map[string]string{
+		"a.csv": "day,store,item,sales\n1,A,1,3\n2,A,1,4\n",
+		"b.csv": "item,day,sales,store\n2,1,5,A\n2,2,6,A\n",
+	})
+	d, err := Read([]string{filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")}, Options{Observe: []string{"sales"}, Time: "day", ID: "item,store"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.Key, []string{"item", "store"}) || d.Episodes[0].Name != "1/A" || d.Episodes[1].Name != "2/A" {
+		t.Errorf("recordings %s and %s by %q, want 1/A and 2/A by item and store", d.Episodes[0].Name, d.Episodes[1].Name, d.Key)
+	}
+}
+
 // What is wrong with a key of two columns is said where it is.
 func TestKey_Refused(t *testing.T) {
 	for _, c := range []struct{ id, table, want string }{
@@ -85,15 +152,22 @@ func TestKey_Refused(t *testing.T) {
 	}
 }
 
-// Controls of coming steps are those of a recording only if all columns of its key say so.
+// Controls of coming steps are joined by the columns of a key that the plan has.
 func TestReadPlan_KeyOfTwoColumns(t *testing.T) {
-	path := filepath.Join(write(t, map[string]string{"plan.csv": "item,store,price\n1,A,1\n1,B,2\n2,A,3\n2,B,4\n1,B,5\n"}), "plan.csv")
-	p, err := ReadPlan(path, []string{"price"}, nil, []string{"store", "item"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := p.After("B/1", nil, 9, 2)
-	if got := fmt.Sprint(rows, err); got != "[[2] [5]] <nil>" {
-		t.Errorf("the controls of B/1 are %s, want 2 and 5", got)
+	for _, c := range []struct{ plan, want string }{
+		{"item,store,price\n1,A,1\n1,B,2\n2,A,3\n2,B,4\n1,B,5\n", "[[2] [5]] <nil>"},
+		{"store,price\nA,1\nB,2\nB,5\n", "[[2] [5]] <nil>"},
+		{"price\n2\n5\n", "[[2] [5]] <nil>"},
+		{"store,price\nB,1\nC,2\n", "it has no row for step 2 of the forecast of B/1"},
+	} {
+		path := filepath.Join(write(t, map[string]string{"plan.csv": c.plan}), "plan.csv")
+		p, err := ReadPlan(path, []string{"price"}, nil, []string{"store", "item"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := p.After([]string{"B", "1"}, nil, 9, 2)
+		if got := fmt.Sprint(rows, err); !strings.Contains(got, c.want) {
+			t.Errorf("the controls of B/1 in %q are %s, want %s", c.plan, got, c.want)
+		}
 	}
 }

@@ -165,7 +165,7 @@ func (t *table) order(e *rows) error {
 			for e.time[i] > e.time[i-1] {
 				i++
 			}
-			return faultf(t.rowPlace(e, i), "sort the rows by time, or name the column that tells recordings apart: --id "+
+			return orderFault(t.rowPlace(e, i), "sort the rows by time, or name the column that tells recordings apart: --id "+
 				"NAME (env.id)",
 				"t goes from %s to %s", t.clock.text(e.time[i-1]), t.clock.text(e.time[i]))
 		}
@@ -179,12 +179,21 @@ func (t *table) order(e *rows) error {
 			if t.hasID {
 				apart = "name a further column that tells recordings apart with --id " + strings.Join(t.data.Key, ",") + ",NAME (env.id)"
 			}
-			return faultf(t.rowPlace(e, i), "leave one of them out, "+apart+
+			return orderFault(t.rowPlace(e, i), "leave one of them out, "+apart+
 				", or say that rows are evenly spaced: --time none (env.time)",
 				"the time %s is there twice", t.clock.text(e.time[i]))
 		}
 	}
 	return nil
+}
+
+// errOrder is the cause of a fault of rows that belong to other recordings, if the options are wrong.
+var errOrder = errors.New("times are not in order")
+
+func orderFault(place, remedy, format string, args ...any) error {
+	fault := faultf(place, remedy, format, args...)
+	fault.cause = errOrder
+	return fault
 }
 
 // grid finds the even grid of a recording, or the one that was asked for, and the step of each row. A common grid is

@@ -40,7 +40,8 @@ type table struct {
 	list     []*rows          // in the order of their first rows
 	byID     map[string]*rows // by Episode.Name
 	last     *rows
-	key      []string // of the last row: the texts that name its recording
+	keyed    []int    // columns that tell recordings apart
+	key      []string // of the last row: their texts
 	hasTime  bool
 	twoFold  bool  // days and times of the day are in two columns
 	parts    []int // columns of the parts of a date; nil: one column has all
@@ -174,10 +175,16 @@ func (t *table) readHeader() error {
 	}
 	for i, r := range t.roles {
 		if r == episodeID {
-			d.Key = append(d.Key, t.header[i])
+			t.keyed = append(t.keyed, i)
 		}
 	}
-	t.hasTime, t.hasID = len(columns[timeOf]) > 0, len(columns[episodeID]) > 0
+	// A key has the order of the option in each file, whatever the order of the columns.
+	order := words(t.options.ID)
+	slices.SortStableFunc(t.keyed, func(a, b int) int { return slices.Index(order, t.header[a]) - slices.Index(order, t.header[b]) })
+	for _, i := range t.keyed {
+		d.Key = append(d.Key, t.header[i])
+	}
+	t.hasTime, t.hasID = len(columns[timeOf]) > 0, len(t.keyed) > 0
 	t.twoFold = len(columns[clockOf]) > 0
 	if len(columns[dateOf]) > 0 {
 		for _, name := range words(t.options.Time) {
@@ -248,14 +255,12 @@ func nameOf(key []string) string { return strings.Join(key, "/") }
 // recording is the recording that a row belongs to, which is new if no row before had its key.
 func (t *table) recording(record []string) (*rows, error) {
 	t.key = t.key[:0]
-	for i, r := range t.roles {
-		if r == episodeID {
-			text := terminal.Plain(strings.TrimSpace(record[i]))
-			if text == "" {
-				return nil, t.cellFault(i, "name the recording in each row", "the cell is empty: the row belongs to no recording")
-			}
-			t.key = append(t.key, text)
+	for _, i := range t.keyed {
+		text := terminal.Plain(strings.TrimSpace(record[i]))
+		if text == "" {
+			return nil, t.cellFault(i, "name the recording in each row", "the cell is empty: the row belongs to no recording")
 		}
+		t.key = append(t.key, text)
 	}
 	if t.last != nil && slices.Equal(t.last.key, t.key) {
 		return t.last, nil

@@ -289,10 +289,13 @@ func (p *Plan) decide(d *data, r *eval.Recordings) {
 	add("horizon", "--horizon", "%s", horizon)
 }
 
-// orColumn names the column that a decision was taken from, if there is one.
+// orColumn names the column that a decision was taken from, or the columns, if there is one.
 func orColumn(name string) string {
-	if name == "" || name == files.NoTime {
+	switch {
+	case name == "" || name == files.NoTime:
 		return ""
+	case strings.Contains(name, ","):
+		return "columns " + name + ": "
 	}
 	return "column " + name + ": "
 }

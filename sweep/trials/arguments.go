@@ -10,7 +10,8 @@ import (
 
 // FromArguments writes the sweep file of a command line in the manner of Hydra: a preset or a configuration file,
 // and key=value for a fixed key, key=a,b or key=choice(a,b) for a list of values, key=range(first,end) or
-// range(first,end,step) for whole numbers. All combinations are tried. args has at least one element. An error is
+// range(first,end,step) for whole numbers. A value in quotation marks may have commas, as env.id='"store,item"' in a
+// shell. All combinations are tried. args has at least one element. An error is
 // a config.ErrUsage with a hint. The text has a line for each argument; Parse reads it like any other sweep file,
 // and finds the faults in keys and values.
 func FromArguments(args []string) ([]byte, error) {
@@ -57,16 +58,16 @@ func quoted(text string) string {
 // maxRange is the most values of a range.
 const maxRange = 10_000
 
-// valuesOf are the values that a text lists: what stands between commas, or the numbers of a range, whose end is
+// valuesOf are the values that a text lists: what stands between commas (divided), or the numbers of a range, whose end is
 // left out, as in Python. A range with one number begins at 0; its step may be negative. A range that is empty,
 // or longer than maxRange, is an error.
 func valuesOf(text string) ([]string, error) {
 	inside, isRange := call(text, "range")
 	if choices, ok := call(text, "choice"); ok {
-		return trimmed(strings.Split(choices, ",")), nil
+		return divided(choices)
 	}
 	if !isRange {
-		return trimmed(strings.Split(text, ",")), nil
+		return divided(text)
 	}
 	ends := []int{0, 0, 1}
 	words := trimmed(strings.Split(inside, ","))
@@ -92,6 +93,29 @@ func valuesOf(text string) ([]string, error) {
 		list = append(list, strconv.Itoa(v))
 	}
 	return list, nil
+}
+
+// divided are the values between commas, without the spaces around them. One in quotation marks, " or ', is as it is
+// between them.
+func divided(text string) ([]string, error) {
+	var list []string
+	for rest := text; ; {
+		rest = strings.TrimLeft(rest, " ")
+		value, more, found := strings.Cut(rest, ",")
+		if quote := rest[:min(1, len(rest))]; quote == `"` || quote == "'" {
+			inside, behind, closed := strings.Cut(rest[1:], quote)
+			if behind = strings.TrimLeft(behind, " "); !closed || behind != "" && behind[0] != ',' {
+				return nil, fmt.Errorf("a value in quotation marks ends with one, and only a comma may follow it")
+			}
+			list = append(list, inside)
+			_, more, found = strings.Cut(behind, ",")
+		} else {
+			list = append(list, strings.TrimSpace(value))
+		}
+		if rest = more; !found {
+			return list, nil
+		}
+	}
 }
 
 // call is what stands in name(…), and whether the text has that form.
