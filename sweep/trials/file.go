@@ -36,6 +36,7 @@ type File struct {
 	Keep     Keep     `yaml:"keep" values:"complete best all"`
 	Notes    []string // what was understood otherwise than it is written
 
+	unnamed  bool // no metric is named
 	halving  halving
 	origins  map[string]config.Origin // of paths such as parameters.optim.rate
 	problems []config.Problem
@@ -188,6 +189,7 @@ func (f *File) whole(root config.Node, t top) {
 	}
 	if t.Metric == nil && t.Metrics == nil {
 		f.Spec.Metrics = []sweep.Metric{{Name: "validation_elbo", Goal: sweep.Maximize}}
+		f.unnamed = true
 		f.note("no metric is named: validation_elbo is maximised")
 	}
 }

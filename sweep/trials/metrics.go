@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -83,6 +84,16 @@ func (f *File) checkMetrics(b *Base) {
 	if job.Sweeping(b.Config) {
 		usual = []string{Updates}
 	}
+	var protocols []string
+	for _, p := range trained.Protocols(b.Config) {
+		protocols = append(protocols, p.Name)
+	}
+	if f.unnamed && job.Sweeping(b.Config) {
+		f.fault(f.origins["parameters"], "metric", fmt.Sprintf("none is named, and model.kind=%s has no %s, the default",
+			b.Config.Model.Kind, ValidationELBO), fmt.Sprintf("name one in a sweep file: metric: {name: eval/PROTOCOL/METRIC, goal: minimize}; "+
+			"the protocols for env.kind=%s are %s", b.Config.Env.Kind, cmp.Or(strings.Join(protocols, ", "), "none")))
+		return
+	}
 	for i, m := range f.Spec.Metrics {
 		// Where the metric stands in the file; the default stands nowhere.
 		at, ok := f.origins["metric.name"]
@@ -106,12 +117,8 @@ func (f *File) checkMetrics(b *Base) {
 			f.known(at, m.Name, term, f.terms(b), "the terms of the loss are ")
 		case isEval:
 			name, metric, _ := strings.Cut(measured, "/")
-			var list []string
-			for _, p := range trained.Protocols(b.Config) {
-				list = append(list, p.Name)
-			}
-			f.known(at, m.Name, name, list, "the protocols for env.kind="+b.Config.Env.Kind+" are ")
-			if slices.Contains(list, name) && len(f.problems) == 0 {
+			f.known(at, m.Name, name, protocols, "the protocols for env.kind="+b.Config.Env.Kind+" are ")
+			if slices.Contains(protocols, name) && len(f.problems) == 0 {
 				f.measured(b, at, name, metric)
 			}
 		default:
