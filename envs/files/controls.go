@@ -29,10 +29,10 @@ type Plan struct {
 	keys  [][]string // of each row, the texts of these
 }
 
-// ReadPlan reads the controls with the given names. times are the columns of times of the data, and key are those that
-// tell recordings apart; the file may have them, and they may be empty. Accepted are tables, an array u or controls in a .npz
-// file, and an array in a .npy file, [T,nu] in the order of names. A control that is missing or infinite is refused.
-// An error about a path comes from package os, others are *Error.
+// ReadPlan reads the controls with the given names. times are the columns of times of the data, and key are those
+// that tell recordings apart; the file may have them, and they may be empty. Accepted are tables, an array u or
+// controls in a .npz file, and an array in a .npy file, [T,nu] in the order of names. A control that is missing or
+// infinite is refused. An error about a path comes from package os, others are *Error.
 func ReadPlan(path string, names, times, key []string) (*Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -104,8 +104,8 @@ func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, e
 }
 
 // readTable reads columns by their names, with or without the u_ of the convention. All names are needed; other
-// columns are ignored. times count only if the file has all of them: a day without its time of day says nothing. Of a key
-// count the columns that the file has.
+// columns are ignored. times count only if the file has all of them: a day without its time of day says nothing. Of a
+// key count the columns that the file has.
 func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 	header, err := in.next()
 	if err != nil {
@@ -184,11 +184,11 @@ func (p *Plan) row(in rowSource, line, header []string, columns []int) error {
 	return nil
 }
 
-// After are the controls of the steps from one on, of a recording with a key and times. Rows are joined by the key, or by
-// those of its columns that the file has, and by the time, if it has that; else they are taken in their order. It returns
-// the controls [horizon][nu], which share memory with the plan, or an *Error: for a time that is off the grid of the
-// recording, for two rows of a step, and for a step without a row. Rows of other recordings and of other steps are
-// ignored.
+// After are the controls of the steps from one on, of a recording with a key and times. Rows are joined by the key,
+// or by those of its columns that the file has, and by the time, if it has that; else they are taken in their order.
+// It returns the controls [horizon][nu], which share memory with the plan, or an *Error: for a time that is off the
+// grid of the recording, for two rows of a step, and for a step without a row. Rows of other recordings and of other
+// steps are ignored.
 func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64, error) {
 	coming := map[int]int{} // the row of each step
 	// In such files the control between two steps stands beside the first of them.

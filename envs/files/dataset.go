@@ -52,8 +52,8 @@ type Episode struct {
 	Continues bool
 	// Part is the episode's part in the split of the files; Unassigned if the files have no split.
 	Part Part
-	// Name is what the files call the recording; may be empty. Key are the texts of the columns that name it (Dataset.Key),
-	// with "/" between which they make the name. Neither is part of the content.
+	// Name is what the files call the recording; may be empty. Key are the texts of the columns that name it, which
+	// make the name with "/" between them. Neither is part of the content.
 	Name string
 	Key  []string
 	// Times are those of the steps; nil: the files have none. They are not part of the content.

@@ -253,7 +253,8 @@ func (o Options) guessedTimes(columns []*sampled) (Options, map[string]bool, *sa
 	number := columns[0] // rows are often numbered in front
 	called := strings.ToLower(number.name)
 	dated := slices.ContainsFunc(columns, func(c *sampled) bool { return c.dates && c.times != nil })
-	if !taken[number.name] && (number.unnamed || number.counts() && (slices.Contains(rowNames, called) || called == "id" && dated)) {
+	if !taken[number.name] && (number.unnamed ||
+		number.counts() && (slices.Contains(rowNames, called) || called == "id" && dated)) {
 		taken[number.name] = true
 	}
 	var time, id *sampled

@@ -30,7 +30,8 @@ func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled 
 	}
 	var best *sampled
 	for _, c := range candidates { // of equal ranks the first
-		if c.groups() <= len(c.texts)/2 && time.grows(c) && (c.blocks() || time.repeats()) && (best == nil || c.idRank() > best.idRank()) {
+		if c.groups() <= len(c.texts)/2 && time.grows(c) && (c.blocks() || time.repeats()) &&
+			(best == nil || c.idRank() > best.idRank()) {
 			best = c
 		}
 	}
@@ -58,15 +59,15 @@ func (c *sampled) beside(other *sampled) *sampled {
 	if c == nil {
 		return other
 	}
-	both := &sampled{name: c.name + "," + other.name, numeric: c.numeric && other.numeric, texts: make([]string, len(c.texts))}
+	both := &sampled{name: c.name + "," + other.name, numeric: c.numeric && other.numeric}
 	for i, text := range c.texts {
-		both.texts[i] = nameOf([]string{text, other.texts[i]})
+		both.texts = append(both.texts, nameOf([]string{text, other.texts[i]}))
 	}
 	return both
 }
 
-// sideBySide is a table of several series side by side, in which a key of two or three columns is looked for. Texts and times
-// have numbers.
+// sideBySide is a table of several series side by side, in which a key of two or three columns is looked for. Texts
+// and times have numbers.
 type sideBySide struct {
 	columns []*sampled
 	values  [][]int // of each column, the number of the text of each row
@@ -76,8 +77,8 @@ type sideBySide struct {
 	rows int
 }
 
-// newSideBySide takes the candidates that may be a part of a key: named once, filled in every row, with more than one value
-// and fewer than one for every second row. Of too many, those of the highest ranks count.
+// newSideBySide takes the candidates that may be a part of a key: named once, filled in every row, with more than one
+// value and fewer than one for every second row. Of too many, those of the highest ranks count.
 func newSideBySide(candidates []*sampled, time *sampled) *sideBySide {
 	p := &sideBySide{rows: len(time.times)}
 	p.times, p.instants = numberedBy(time.times)
@@ -87,7 +88,8 @@ func newSideBySide(candidates []*sampled, time *sampled) *sideBySide {
 	}
 	var list []*sampled
 	for _, c := range candidates {
-		if groups := c.groups(); names[c.name] == 1 && groups > 1 && groups <= p.rows/2 && !slices.ContainsFunc(c.texts, missingText) &&
+		groups := c.groups()
+		if names[c.name] == 1 && groups > 1 && groups <= p.rows/2 && !slices.ContainsFunc(c.texts, missingText) &&
 			!slices.Contains(cycleNames, strings.ToLower(c.name)) {
 			list = append(list, c)
 		}
@@ -147,9 +149,9 @@ func (p *sideBySide) key() *sampled {
 	return key
 }
 
-// apart reports whether a set of columns is a key: no series has a time twice, series have two rows or more in the mean,
-// and a third of the grid of series and times is there. Each column is needed: without it, at least a third of the rows
-// repeat a time. So a few rows that are there twice, or columns that were measured, make no key.
+// apart reports whether a set of columns is a key: no series has a time twice, series have two rows or more in the
+// mean, and a third of the grid of series and times is there. Each column is needed: without it, at least a third of
+// the rows repeat a time. So a few rows that are there twice, or columns that were measured, make no key.
 func (p *sideBySide) apart(set []int) bool {
 	const share = 3
 	if _, twice := p.count(set, true); twice > 0 {

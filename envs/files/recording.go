@@ -177,7 +177,8 @@ func (t *table) order(e *rows) error {
 		if e.time[i] == e.time[i-1] && t.options.Resample == "" {
 			apart := "name the column that tells recordings apart with --id NAME (env.id)"
 			if t.hasID {
-				apart = "name a further column that tells recordings apart with --id " + strings.Join(t.data.Key, ",") + ",NAME (env.id)"
+				apart = "name a further column that tells recordings apart with --id " + strings.Join(t.data.Key, ",") +
+					",NAME (env.id)"
 			}
 			return orderFault(t.rowPlace(e, i), "leave one of them out, "+apart+
 				", or say that rows are evenly spaced: --time none (env.time)",

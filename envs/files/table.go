@@ -180,7 +180,9 @@ func (t *table) readHeader() error {
 	}
 	// A key has the order of the option in each file, whatever the order of the columns.
 	order := words(t.options.ID)
-	slices.SortStableFunc(t.keyed, func(a, b int) int { return slices.Index(order, t.header[a]) - slices.Index(order, t.header[b]) })
+	slices.SortStableFunc(t.keyed, func(a, b int) int {
+		return slices.Index(order, t.header[a]) - slices.Index(order, t.header[b])
+	})
 	for _, i := range t.keyed {
 		d.Key = append(d.Key, t.header[i])
 	}

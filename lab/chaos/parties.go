@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -88,27 +87,30 @@ func (p *parties) worker(id string, slots int) []string {
 	return list
 }
 
-// Ports that freePorts chooses from. Systems give higher ones to connections and to listeners that name none (from 32768
-// on Linux, from 49152 elsewhere): another process could have the port of a broker whenever that one is down.
+// Ports that freePorts chooses from. Systems give higher ones to connections and to listeners that name none (from
+// 32768 on Linux, from 49152 elsewhere): another process could have the port of a broker whenever that one is down.
 const (
 	firstPort = 20000
 	endPorts  = 32768
 )
 
-// freePorts returns n different addresses that are free. Another process may take one before it is used, but only by name.
+// freePorts returns n different addresses that are free. Another process may take one before it is used, but only by
+// name. The search begins anywhere, so that two of them find different ones.
 func freePorts(n int) ([]string, error) {
 	var list []string
-	for _, offset := range rand.Perm(endPorts - firstPort) {
-		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(firstPort+offset)))
+	begin := int(time.Now().UnixNano() % (endPorts - firstPort))
+	for i := range endPorts - firstPort {
+		port := firstPort + (begin+i)%(endPorts-firstPort)
+		l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}
-		defer l.Close() // closed after the loop, so that none of two calls finds the ports of the other meanwhile
+		defer l.Close()
 		if list = append(list, l.Addr().String()); len(list) == n {
 			return list, nil
 		}
 	}
-	return nil, fmt.Errorf("find %d free ports on %s: between %d and %d are %d", n, host, firstPort, endPorts-1, len(list))
+	return nil, fmt.Errorf("find %d free ports on %s: from %d to %d are %d", n, host, firstPort, endPorts-1, len(list))
 }
 
 // reached is what a process logs when its server reaches others.

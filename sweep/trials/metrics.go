@@ -90,8 +90,8 @@ func (f *File) checkMetrics(b *Base) {
 	}
 	if f.unnamed && job.Sweeping(b.Config) {
 		f.fault(f.origins["parameters"], "metric", fmt.Sprintf("none is named, and model.kind=%s has no %s, the default",
-			b.Config.Model.Kind, ValidationELBO), fmt.Sprintf("name one in a sweep file: metric: {name: eval/PROTOCOL/METRIC, goal: minimize}; "+
-			"the protocols for env.kind=%s are %s", b.Config.Env.Kind, cmp.Or(strings.Join(protocols, ", "), "none")))
+			b.Config.Model.Kind, ValidationELBO), "name one in a sweep file: metric: {name: eval/PROTOCOL/METRIC, goal: "+
+			"minimize}; the protocols for env.kind="+b.Config.Env.Kind+" are "+cmp.Or(strings.Join(protocols, ", "), "none"))
 		return
 	}
 	for i, m := range f.Spec.Metrics {
