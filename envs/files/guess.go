@@ -384,12 +384,13 @@ func guessTime(columns []*sampled, taken map[string]bool, id *sampled) (*sampled
 	}
 	for _, c := range candidates {
 		// The times begin again: something tells recordings apart.
-		part := !c.dates && slices.Contains(partNames, strings.ToLower(c.name))
+		part := !c.dates && slices.Contains(partNames, strings.ToLower(c.name)) && !c.runsOn()
 		id := guessID(columns, taken, c)
-		if id == nil || part && id.numeric {
+		if id == nil || part && id.numeric && id.idRank() < usualID {
 			continue
 		}
-		if !part || strings.ToLower(c.name) == "year" || c.evenWithin(id) { // else a part of a date, not a time
+		// Else a part of a date, not a time.
+		if !part || strings.ToLower(c.name) == "year" || c.evenWithin(id) || id.idRank() == usualID {
 			return c, id
 		}
 	}

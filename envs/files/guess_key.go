@@ -41,11 +41,14 @@ func guessID(columns []*sampled, taken map[string]bool, time *sampled) *sampled 
 	return best
 }
 
+// usualID is the idRank of a column with a usual name.
+const usualID = 3
+
 // idRank is how much a column looks like the names of recordings; 0: not at all, as it has fractions.
 func (c *sampled) idRank() int {
 	switch {
 	case slices.Contains(idNames, strings.ToLower(c.name)):
-		return 3
+		return usualID
 	case !c.numeric:
 		return 2
 	case slices.ContainsFunc(c.numbers, func(v float64) bool { return v != math.Trunc(v) }):

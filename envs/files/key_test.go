@@ -101,6 +101,32 @@ func TestKey_NotGuessed(t *testing.T) {
 	}
 }
 
+// A day beyond the 31st, or beside names of recordings, is a time, whatever days are missing; a day of the month is none.
+func TestGuess_DaysThatCount(t *testing.T) {
+	table := func(header string, last int, row string) string {
+		var b strings.Builder
+		b.WriteString(header + "\n")
+		for day := 1; day <= last; day++ {
+			for i := range 3 {
+				if day%7 > 0 {
+					fmt.Fprintf(&b, row+",%d.5\n", day, i+1, day*day*(i+2)%11)
+				}
+			}
+		}
+		return b.String()
+	}
+	for _, c := range []struct{ table, time, id string }{
+		{table("day,store,value", 40, "%d,%d"), "day", "store"},
+		{table("day,id,value", 30, "%d,%d"), "day", "id"},
+		{table("day,store,value", 30, "%d,%d"), "", ""},
+	} {
+		path := filepath.Join(write(t, map[string]string{"a.csv": c.table}), "a.csv")
+		if how, err := Guess([]string{path}, Options{}); err != nil || how.Time != c.time || how.ID != c.id {
+			t.Errorf("%.30q: --time %q --id %q, %v; want %q and %q", c.table, how.Time, how.ID, err, c.time, c.id)
+		}
+	}
+}
+
 // Columns of a key are found where the first rows of a guess have one value of them.
 func TestKey_BeyondTheFirstRows(t *testing.T) {
 	var b strings.Builder

@@ -154,6 +154,13 @@ func (c *sampled) grows(id *sampled) bool {
 	return true
 }
 
+// runsOn reports whether a column with the name of a part of a date goes beyond it, as a day 40 does: it counts.
+func (c *sampled) runsOn() bool {
+	last := map[string]float64{"month": 12, "quarter": 4, "week": 53, "day": 31, "weekday": 7, "hour": 24, "minute": 60, "second": 60}
+	end, cyclic := last[strings.ToLower(c.name)]
+	return cyclic && c.numeric && slices.Max(c.numbers) > end
+}
+
 // evenWithin reports whether times are equally far from each other, in the order of the rows, within each group of id.
 func (c *sampled) evenWithin(id *sampled) bool {
 	last, gap := map[string]float64{}, math.NaN()
