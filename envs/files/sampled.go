@@ -156,7 +156,9 @@ func (c *sampled) grows(id *sampled) bool {
 
 // runsOn reports whether a column with the name of a part of a date goes beyond it, as a day 40 does: it counts.
 func (c *sampled) runsOn() bool {
-	last := map[string]float64{"month": 12, "quarter": 4, "week": 53, "day": 31, "weekday": 7, "hour": 24, "minute": 60, "second": 60}
+	last := map[string]float64{
+		"quarter": 4, "month": 12, "week": 53, "day": 31, "weekday": 7, "hour": 24, "minute": 60, "second": 60,
+	}
 	end, cyclic := last[strings.ToLower(c.name)]
 	return cyclic && c.numeric && slices.Max(c.numbers) > end
 }
