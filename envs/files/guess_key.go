@@ -109,6 +109,7 @@ func newSideBySide(candidates []*sampled, time *sampled) *sideBySide {
 	return p
 }
 
+// missingText reports whether a cell says nothing.
 func missingText(text string) bool { return text == "" || missingMark(text) }
 
 // numberedBy gives equal values the same number, and says how many numbers there are.
