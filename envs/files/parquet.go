@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"os"
 	"strconv"
 	"strings"
@@ -16,8 +17,8 @@ import (
 )
 
 // parquetRows are the rows of a Parquet file whose columns are flat, as text: what a table reads. Dates and
-// timestamps are written as dates, and missing values are empty. Columns of lists, records and decimals are left
-// out, which notes say.
+// timestamps are written as dates, and missing values are empty. Columns of lists and records are left out, which notes
+// say.
 type parquetRows struct {
 	groups  []parquet.RowGroup
 	rows    parquet.Rows // of the first of the groups; nil before it was opened
@@ -39,7 +40,12 @@ type parquetColumn struct {
 	uuid     bool          // 16 bytes are a name
 	unsigned bool          // whole numbers have no sign
 	half     bool          // two bytes are a number
+	decimal  bool          // whole numbers, or bytes of one, count units of 10^−scale
+	scale    int
 }
+
+// maxScale is the largest scale of decimals that is read; 256 bits have 76 digits.
+const maxScale = 76
 
 // newParquetRows opens a file, which has to stay open while rows are read. Damage that shows in its directory is an
 // *Error.
@@ -115,7 +121,10 @@ func columnOf(c *parquet.Column) (column parquetColumn, why string) {
 	case *logical.UUIDType:
 		column.uuid = true
 	case *logical.DecimalType:
-		why = "it holds decimals"
+		column.decimal, column.scale = true, int(t.Scale)
+		if t.Scale < 0 || t.Scale > maxScale {
+			why = fmt.Sprintf("it holds decimals of the scale %d", t.Scale)
+		}
 	}
 	return column, why
 }
@@ -174,6 +183,8 @@ func (c parquetColumn) text(v parquet.Value) string {
 		return time.Unix(int64(v.Int32())*86400, 0).UTC().Format(time.DateOnly)
 	case c.unit > 0:
 		return c.time(v)
+	case c.decimal:
+		return c.fixed(v)
 	}
 	switch v.Kind() {
 	case parquet.Boolean:
@@ -218,6 +229,34 @@ func (c parquetColumn) time(v parquet.Value) string {
 	}
 	perSecond := int64(time.Second / c.unit)
 	return time.Unix(at/perSecond, at%perSecond*int64(c.unit)).UTC().Format(layout)
+}
+
+// fixed is a decimal with all its digits: a whole number in two's complement, bytes with the highest first, in units of
+// 10^−scale.
+func (c parquetColumn) fixed(v parquet.Value) string {
+	units := new(big.Int)
+	switch v.Kind() {
+	case parquet.Int32:
+		units.SetInt64(int64(v.Int32()))
+	case parquet.Int64:
+		units.SetInt64(v.Int64())
+	default:
+		b := v.ByteArray()
+		units.SetBytes(b)
+		if len(b) > 0 && b[0] >= 1<<7 {
+			units.Sub(units, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		}
+	}
+	sign, digits := "", new(big.Int).Abs(units).String()
+	if units.Sign() < 0 {
+		sign = "-"
+	}
+	if c.scale == 0 {
+		return sign + digits
+	}
+	digits = strings.Repeat("0", max(0, c.scale+1-len(digits))) + digits
+	point := len(digits) - c.scale
+	return sign + digits[:point] + "." + digits[point:]
 }
 
 // half is a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction. IEEE 754 calls it binary16.

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
 	"os"
@@ -97,6 +98,44 @@ func TestRead_ParquetClocks(t *testing.T) {
 			t.Errorf("%s: steps of %v %s, and the name is %q", clock, d.Spec.DT, d.TimeUnit, e.Name)
 		}
 		equal(t, "what follows", e.Times.Text(7), []string{"2022-01-10", "08:00:00"})
+	}
+}
+
+// TestRead_ParquetDecimals: decimals of each kind are numbers with all their digits.
+func TestRead_ParquetDecimals(t *testing.T) {
+	wide := func(units int64) (b [9]byte) { // with a byte that only has the sign
+		b[0] = byte(units >> 63)
+		binary.BigEndian.PutUint64(b[1:], uint64(units))
+		return b
+	}
+	type row struct {
+		Short int32   `parquet:"y_short,decimal(2:9)"`
+		Long  int64   `parquet:"y_long,decimal(3:18)"`
+		Wide  [9]byte `parquet:"y_wide,decimal(4:20)"`
+		Whole int32   `parquet:"y_whole,decimal(0:9)"`
+	}
+	var file bytes.Buffer
+	if err := parquet.Write(&file, []row{{12345, -1, wide(-12345), 7}, {-5, 1_234_567_890_123, wide(3), -7}}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(write(t, map[string]string{"a.parquet": file.String()}), "a.parquet")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	in, err := newParquetRows(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range [][]string{
+		{"y_short", "y_long", "y_wide", "y_whole"}, {"123.45", "-0.001", "-1.2345", "7"}, {"-0.05", "1234567890.123", "0.0003", "-7"},
+	} {
+		record, err := in.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "cells", record, want)
 	}
 }
 
