@@ -26,8 +26,9 @@ func newLeaver(t *testing.T) *leaver {
 	s.start(0)
 	s.comes("z", 9)
 	s.says("b", 8, &wire.Hello{Slots: 1})
-	s.comes("a", 7)
+	s.says("a", 7, &wire.Hello{Slots: 1})
 	s.says("b", 8, &wire.Ready{Size: 40, Terms: []string{"loss"}})
+	s.says("a", 7, &wire.Ready{Size: 40, Terms: []string{"loss"}})
 	s.says("z", 9, &wire.Bye{})
 	if s.lease = s.leaseOf("a"); s.lease == nil {
 		t.Fatal("a has no lease")

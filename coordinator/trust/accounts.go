@@ -50,6 +50,7 @@ type Account struct {
 	Examined bool      // the referee has found it right
 	Banned   string    // why it was cut off; empty: it was not
 
+	spoke   bool   // a case has what it said of a block
 	noise   int    // refused messages
 	allowed int    // messages that may have caused noise
 	tainted bool   // it contributed blocks that nobody has confirmed,
@@ -135,9 +136,10 @@ func (as *Accounts) Banned(token uint64) *Account {
 	return nil
 }
 
-// Forget closes an account in which nothing is noted. So a stranger who comes and goes leaves nothing behind.
+// Forget closes an account in which nothing is noted. So a stranger who comes and goes leaves nothing behind. One who
+// spoke of a block stays known: cases compare accounts, and it must not confirm under a new one what it said before.
 func (as *Accounts) Forget(a *Account) {
-	if !a.tainted && a.Banned == "" && a.Offences == 0 && a.noise == 0 && !a.Unshared {
+	if !a.tainted && a.Banned == "" && a.Offences == 0 && a.noise == 0 && !a.Unshared && !a.spoke {
 		delete(as.byToken, a.Token)
 	}
 }

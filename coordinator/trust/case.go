@@ -198,6 +198,7 @@ func (c *Case) Merge() bool {
 // Fail notes that a worker could not compute the block, and reports whether it is the first. What it has claimed is
 // worth nothing.
 func (c *Case) Fail(by *Account, id, detail string, said *Claim) (first bool) {
+	by.spoke = true
 	c.failures = append(c.failures, &Failure{by, id, detail})
 	c.Unsay(said)
 	return len(c.failures) == 1

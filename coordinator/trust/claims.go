@@ -40,7 +40,10 @@ func (c *Claim) text() string {
 }
 
 // Say adds a claim.
-func (c *Case) Say(o *Claim) { c.claims = append(c.claims, o) }
+func (c *Case) Say(o *Claim) {
+	o.Account.spoke = true
+	c.claims = append(c.claims, o)
+}
 
 // Claimed reports whether anybody has said what the block is.
 func (c *Case) Claimed() bool { return len(c.claims) > 0 }
