@@ -22,6 +22,7 @@ type Recording struct {
 	Scale files.Scale
 
 	levels []float64 // before transforms, in the units of the data; nil: the observations are not transformed
+	before []float32 // controls that lead to the first step from the recording that it continues; nil: unknown
 }
 
 // part are the steps from first to end, in the memory of the recording. The control of the first stays what it was.
@@ -29,6 +30,9 @@ func (e Recording) part(first, end int) Recording {
 	p := e
 	p.T, p.Observations, p.Controls = end-first, cut(e.Observations, e.T, first, end), cut(e.Controls, e.T, first, end)
 	p.Seen, p.levels = cut(e.Seen, e.T, first, end), cut(e.levels, e.T, first, end)
+	if first > 0 {
+		p.before = nil
+	}
 	return p
 }
 
@@ -81,17 +85,21 @@ func (r *Recordings) pieces(episodes []int, before int) []Recording {
 func recordingOf(e *files.Episode) Recording {
 	return Recording{
 		Name: e.Source, T: e.T, Observations: e.Observations, Controls: e.Controls, Seen: e.Mask, levels: e.Levels,
+		before: e.Before,
 	}
 }
 
-// join is a recording with the one that follows it. The control that leads from one to the other is not kept by a
-// split: what acted before goes on. The result has memory of its own; the mask is nil if both are.
+// join is a recording with the one that follows it. Where it is not known which control leads from one to the other,
+// what acted before goes on. The result has memory of its own; the mask is nil if both are.
 func (e Recording) join(next Recording, nu int) Recording {
-	controls := slices.Concat(e.Controls, next.Controls)
-	copy(controls[len(e.Controls):len(e.Controls)+nu], e.Controls[len(e.Controls)-nu:])
+	before := next.before
+	if before == nil {
+		before = e.Controls[len(e.Controls)-nu:]
+	}
+	controls := slices.Concat(e.Controls, before, next.Controls[nu:])
 	joined := Recording{
 		Name: next.Name, T: e.T + next.T, Observations: slices.Concat(e.Observations, next.Observations), Controls: controls,
-		levels: slices.Concat(e.levels, next.levels),
+		levels: slices.Concat(e.levels, next.levels), before: e.before,
 	}
 	if e.Seen != nil || next.Seen != nil {
 		joined.Seen = slices.Concat(e.mask(), next.mask())

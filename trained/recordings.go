@@ -40,8 +40,18 @@ func (r *Run) Recordings() ([]Recording, Columns, error) {
 }
 
 // Read reads other files as the run reads its own: the same columns, times, grid and transforms (env.observe,
-// env.time, …). What how says has precedence. Files that do not have these columns are read by how alone.
+// env.time, …). What how says has precedence. Files that do not have these columns are read by how alone. Columns of
+// the names that the run knows are in its order, whatever that of the files is.
 func (r *Run) Read(paths []string, how files.Options) (*files.Dataset, error) {
+	d, err := r.read(paths, how)
+	if err != nil {
+		return nil, err
+	}
+	return d.InOrder(r.scale.Observations.Names, r.scale.Controls.Names), nil
+}
+
+// read is Read with the columns in the order of the files.
+func (r *Run) read(paths []string, how files.Options) (*files.Dataset, error) {
 	usual, own, err := job.Reading(r.config)
 	if err != nil {
 		return nil, fmt.Errorf("read as the run does: %w", err)
@@ -170,9 +180,11 @@ func Join(list []Recording) []Recording {
 			continue
 		}
 		w := &whole[len(whole)-1]
-		if r.Controls != nil && len(w.Controls) > 0 { // the first row of a piece is not kept: what acted before goes on
+		if r.Controls != nil && len(w.Controls) > 0 { // the first row of a piece is zero
 			r.Controls = slices.Clone(r.Controls)
-			r.Controls[0] = w.Controls[len(w.Controls)-1]
+			if r.Controls[0] = r.before; r.before == nil { // what acted before goes on
+				r.Controls[0] = w.Controls[len(w.Controls)-1]
+			}
 		}
 		name, _, _ := strings.Cut(w.Name, ", steps ")
 		w.Name, w.Part = name, files.Unassigned
@@ -195,6 +207,9 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 				Observations: rows(e.Observations, d.Spec.Observation),
 				Controls:     rows(e.Controls, d.Spec.Control),
 			},
+		}
+		if len(e.Before) > 0 {
+			r.before = rows(e.Before, d.Spec.Control)[0]
 		}
 		for j := range e.Observations {
 			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = e.Value(j)

@@ -80,7 +80,8 @@ type Recording struct {
 	// Truth is the true regime of each step, where the data say it; nil: unknown.
 	Truth []int
 
-	continues bool // the one before it in the list
+	continues bool      // the one before it in the list
+	before    []float64 // controls that lead to the first step from there; nil: unknown
 }
 
 // Columns name the channels of a model's data, in the order of the rows of a Series. Images have no names.

@@ -80,6 +80,11 @@ func TestJoin(t *testing.T) {
 		return r
 	}
 	list := Join([]Recording{piece("a, steps 0 to 1", false, 1, 2), piece("a, steps 2 to 3", true, 3, 4), piece("b", false, 5)})
+	led := piece("a, steps 2 to 3", true, 3, 4)
+	led.before = []float64{9}
+	if known := Join([]Recording{piece("a, steps 0 to 1", false, 1, 2), led}); known[0].Controls[2][0] != 9 || led.Controls[0][0] != 3 {
+		t.Errorf("the control between two pieces is %v, want 9", known[0].Controls[2])
+	}
 	if len(list) != 2 || list[0].Name != "a" || len(list[0].Observations) != 4 || list[0].Controls[2][0] != 2 || list[1].Name != "b" {
 		t.Errorf("%+v", list)
 	}

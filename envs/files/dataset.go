@@ -48,8 +48,10 @@ type Episode struct {
 	Mask []float32
 	// Modes are the true modes of the T steps; nil: unknown.
 	Modes []int32
-	// Continues is set if the episode goes on where the one before it in the list ended. It is not part of the content.
+	// Continues is set if the episode goes on where the one before it in the list ended; Before are the controls then
+	// that lead from there to its first step, which Controls have not. Neither is part of the content.
 	Continues bool
+	Before    []float32
 	// Part is the episode's part in the split of the files; Unassigned if the files have no split.
 	Part Part
 	// Name is what the files call the recording; may be empty. Key are the texts of the columns that name it, which
@@ -283,7 +285,7 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 		return *e
 	}
 	p := *e
-	p.T, p.Continues, p.Times = end-first, false, e.Times.From(first)
+	p.T, p.Continues, p.Before, p.Times = end-first, false, nil, e.Times.From(first)
 	p.Source = fmt.Sprintf("%s"+partPlace+"%d to %d", e.Source, first, end-1)
 	// Capacities end with the steps: an append cannot write into those that follow.
 	part := func(data []float32, width int) []float32 {

@@ -290,6 +290,8 @@ func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, d
 			e.Controls = slices.Clone(e.Controls)
 			controls(own.Controls, e.Controls)
 			clear(e.Controls[:d.Spec.Control])
+			e.Before = slices.Clone(e.Before)
+			controls(own.Controls, e.Before)
 		}
 		scaled.Episodes[i] = e
 	}

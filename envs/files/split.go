@@ -208,7 +208,7 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 			p := e.slice(d.Spec, first, first+part.n)
 			p.Part, p.Continues = part.part, first > 0
 			if first > 0 {
-				p.Controls = slices.Clone(p.Controls)
+				p.Controls, p.Before = slices.Clone(p.Controls), slices.Clone(p.Controls[:d.Spec.Control])
 				clear(p.Controls[:d.Spec.Control]) // it acted before the part
 			}
 			first += part.n
