@@ -217,11 +217,31 @@ func (c *clock) meant() int {
 	return mostDecimals
 }
 
+// near is a time between whole numbers, where the file has no others, rounded to six digits. Where these do not keep
+// its steps apart, it has the decimals that its step needs: none from a step of 10 on.
+func (c *clock) near(t, step float64) float64 {
+	if c.dates || c.based || c.digits > 0 || t == math.Trunc(t) {
+		return t
+	}
+	need := math.Ceil(1 - math.Log10(step))
+	if need > 0 {
+		need += 2
+	}
+	if need = max(0, need); 5-math.Floor(math.Log10(math.Abs(t))) >= need {
+		return rounded(t)
+	}
+	r, err := strconv.ParseFloat(strconv.FormatFloat(t, 'f', int(need), 64), 64)
+	if err != nil {
+		return t
+	}
+	return r
+}
+
 // writeNumber is a number with the decimals of the column. Zeros at the end are left out if the column leaves them
 // out.
 func (c *clock) writeNumber(t float64) string {
 	if c.digits == 0 && t != math.Trunc(t) {
-		return strconv.FormatFloat(rounded(t), 'f', -1, 64)
+		return strconv.FormatFloat(t, 'f', -1, 64)
 	}
 	if c.digits > c.meant() || c.bare {
 		text := strconv.FormatFloat(t, 'f', min(c.digits, c.meant()), 64)

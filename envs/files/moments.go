@@ -45,6 +45,9 @@ func (t *Times) Text(step int) []string {
 		return nil
 	}
 	at := t.moment(step)
+	if t.grid.unit == "" {
+		at = t.clock.near(at, t.grid.step)
+	}
 	switch {
 	case t.ofDay == nil && len(t.Columns) > 1:
 		return t.style.split(t.clock.write(at), len(t.Columns))
