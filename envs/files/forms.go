@@ -67,7 +67,8 @@ func variants(text, layout string) []string {
 	also("PM", "pm")
 	// Package time has no layout for an hour of 24 without a zero in front.
 	also("15:04", "{h}:04")
-	if _, after, ok := strings.Cut(text, "."); ok && strings.Contains(layout, "05") && strings.Contains(text, ":") {
+	_, minutes, _ := strings.Cut(text, ":") // points in front of it are those of the day
+	if _, after, ok := strings.Cut(minutes, "."); ok && strings.Contains(layout, "05") {
 		also("05", "05."+strings.Repeat("0", len(after[:digits(after)])))
 	}
 	also("05", "05.999999999")
@@ -189,13 +190,13 @@ func (c *clock) writeIn(t, offset float64) string {
 	}
 	// t is by the clock of the zone: the moment is earlier by its offset, and shown with it.
 	whole := math.Floor(t)
-	at := time.Unix(int64(whole), int64(math.Round((t-whole)*1e9))).UTC()
-	if offset != 0 {
-		at = at.Add(-time.Duration(offset) * time.Second).In(time.FixedZone("", int(offset)))
-	}
 	list := c.forms[0].list
 	if c.swapped {
 		list = c.forms[1].list
+	}
+	at := time.Unix(int64(whole), int64(math.Round((t-whole)*1e9))).UTC().Round(finest(list))
+	if offset != 0 {
+		at = at.Add(-time.Duration(offset) * time.Second).In(time.FixedZone("", int(offset)))
 	}
 	switch {
 	case len(list) > 0:
@@ -204,6 +205,26 @@ func (c *clock) writeIn(t, offset float64) string {
 		return at.Format(time.DateOnly)
 	}
 	return at.Format("2006-01-02 15:04:05.999999999")
+}
+
+// finest is what the first of some forms can tell apart of seconds; microseconds, which float64 holds, at the least.
+// Forms without seconds cut off what they do not write.
+func finest(list []string) time.Duration {
+	if len(list) == 0 {
+		return time.Microsecond
+	}
+	_, behind, seconds := strings.Cut(list[0], "05")
+	fraction := strings.TrimPrefix(behind, ".")
+	if !seconds || strings.HasPrefix(fraction, "9") {
+		return time.Microsecond
+	}
+	unit := time.Second
+	if fraction != behind {
+		for range min(len(fraction)-len(strings.TrimLeft(fraction, "0")), 6) {
+			unit /= 10
+		}
+	}
+	return unit
 }
 
 // mostDecimals is up to how many decimals of a file are taken for those that were meant, of numbers around one.

@@ -1,11 +1,14 @@
 package files
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // followers are the times of a table of one column of times, and n that follow.
@@ -55,4 +58,53 @@ func TestTimes_WholeNumbersKeepTheirSteps(t *testing.T) {
 	if got := times.Text(1)[0]; got != "1000000.125" {
 		t.Errorf("small steps: %s", got)
 	}
+}
+
+// TestTimes_FractionsOfSeconds: times that float64 holds a little below what the file wrote are written as it did.
+func TestTimes_FractionsOfSeconds(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{
+		"2006-01-02 15:04:05.000", "2006-01-02 15:04:05.00", "2006-01-02T15:04:05.000000Z07:00", "2006-01-02 15:04:05.999",
+		"2006-01-02 15:04:05.0000000", "02/01/2006 15:04:05.000",
+		"02.01.2006 15:04:05.000", "2.1.2006 15:04:05.00-07:00",
+	} {
+		var list []string
+		for i := range 64 {
+			at := time.Date(2024, 1, 13, 0, 0, 0, i*10_000_000, time.UTC)
+			list = append(list, at.Format(format))
+		}
+		if got := followers(t, list[:60], 4); !slices.Equal(got, list) {
+			t.Errorf("%s: %v, want %v", format, got, list)
+		}
+	}
+	// Seconds whose mean step is no whole number.
+	list := []string{"2024-01-01 00:00:00", "2024-01-01 00:00:33", "2024-01-01 00:01:07", "2024-01-01 00:01:40"}
+	if got, want := followers(t, list, 2), append(list, "2024-01-01 00:02:13", "2024-01-01 00:02:47"); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestTimes_FractionsOfArrays: dates of arrays are written to the microsecond.
+func TestTimes_FractionsOfArrays(t *testing.T) {
+	t.Parallel()
+	var y []float32
+	var milliseconds []int64
+	for i := range 60 {
+		y, milliseconds = append(y, float32(i)), append(milliseconds, 1704067200000+int64(10*i))
+	}
+	times := datedArray(t, Options{}, y, "ms", milliseconds)
+	if got := times.Text(60)[0]; got != "2024-01-01 00:00:00.6" {
+		t.Errorf("%s follows", got)
+	}
+}
+
+// datedArray are the times of an episode of arrays whose dates are numbers of a unit since 1970, as NumPy has them.
+func datedArray(t *testing.T, o Options, y []float32, unit string, at []int64) *Times {
+	t.Helper()
+	data := []byte(header("<M8["+unit+"]", false, fmt.Sprintf("(%d,)", len(at))))
+	for _, v := range at {
+		data = binary.LittleEndian.AppendUint64(data, uint64(v))
+	}
+	file := npz(t, named{"y", []int{1, len(y), 1}, y}, named{"t", nil, string(data)})
+	return mustRead(t, o, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")).Episodes[0].Times
 }
