@@ -56,6 +56,7 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 			if c.ofDay {
 				t = t.AddDate(1970, 0, 0)
 			}
+			c.own = ownOffset(c.layout)
 			c.forms[0].learn(written, c.layout, t)
 			return t, t, nil
 		}
@@ -69,7 +70,7 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 		for i, t := range []time.Time{at, other} {
 			c.forms[i].learn(written, orderedLayout(written, strings.TrimPrefix(c.layout, dayLayouts[0]), i == 1), t)
 		}
-		c.layout = ""
+		c.own, c.layout = ownOffset(c.layout), ""
 		if at.IsZero() && other.IsZero() {
 			return at, other, fmt.Errorf("%q is no date", text)
 		}
@@ -79,15 +80,19 @@ func (c *clock) date(text string) (at, other time.Time, err error) {
 	if t, leap := leapSecond(text); leap {
 		at, err = c.search(t)
 		at = at.Add(time.Second)
-		c.layout = ""
+		c.own, c.layout = ownOffset(c.layout), ""
 		return at, at, err
 	}
 	c.layout = ""
 	if at, err = c.search(text); err == nil {
 		c.forms[0].learn(written, c.layout, at)
 	}
+	c.own = ownOffset(c.layout)
 	return at, at, err
 }
+
+// ownOffset reports whether dates of a layout have an offset from UTC.
+func ownOffset(layout string) bool { return strings.Contains(layout, "07") }
 
 // search tries all forms. A column has dates, or times of the day alone. It remembers the layout for the texts that
 // follow.

@@ -104,7 +104,7 @@ func (t *Times) Step(texts []string) (int, error) {
 	case c.numbered:
 		at *= day
 	case c.dates && t.clock.zoned:
-		at = t.onGrid(at, c.offset, strings.Contains(c.layout, "07"))
+		at = t.onGrid(at, c.offset, c.own)
 	}
 	if (c.ofDay || c.hoursMinutes) && at < t.first { // after midnight
 		at += day

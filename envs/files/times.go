@@ -35,6 +35,7 @@ type clock struct {
 	// zoned is set if dates have an offset from UTC; offset is that of all of them, in seconds, unless zones differ.
 	zoned, mixed bool
 	offset       float64
+	own          bool // the last date had an offset
 	// numbered is set if times are seconds since day 0, not since 1970.
 	numbered bool
 	// ofDay is set if times are those of the day, as 14:30: they count from the begin of day 0.

@@ -108,3 +108,39 @@ func datedArray(t *testing.T, o Options, y []float32, unit string, at []int64) *
 	file := npz(t, named{"y", []int{1, len(y), 1}, y}, named{"t", nil, string(data)})
 	return mustRead(t, o, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")).Episodes[0].Times
 }
+
+// TestTimes_StepOfDatesWithOffsets: a date with an offset is a moment, whatever the order of its parts; one without is
+// by the clock of the file.
+func TestTimes_StepOfDatesWithOffsets(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{
+		"2006-01-02 15:04 -0700", "02/01/2006 15:04 -0700", "01/02/2006 15:04 -0700", "2-1-06 15:04:05-07:00",
+	} {
+		zone := time.FixedZone("", 2*3600)
+		var list []string
+		for i := range 8 {
+			list = append(list, time.Date(2021, 1, 13, i, 0, 0, 0, zone).Format(format))
+		}
+		text := "when,y\n" + strings.Join(list, ",1\n") + ",1\n"
+		times := episodeTimes(t, format, text, Options{Time: "when"})
+		if times == nil {
+			continue
+		}
+		next := time.Date(2021, 1, 13, 8, 0, 0, 0, zone)
+		for _, at := range []string{next.Format(format), next.UTC().Format(format), strings.Split(next.Format(format), "+")[0]} {
+			if step, err := times.Step([]string{at}); err != nil || step != 8 {
+				t.Errorf("%s is step %d (%v), want 8", at, step, err)
+			}
+		}
+	}
+}
+
+// TestTimes_StepOfALeapSecond: its offset counts, too.
+func TestTimes_StepOfALeapSecond(t *testing.T) {
+	t.Parallel()
+	text := "when,y\n2016-12-31T18:59:58-05:00,1\n2016-12-31T18:59:59-05:00,2\n"
+	times := episodeTimes(t, text, text, Options{Time: "when"})
+	if step, err := times.Step([]string{"2016-12-31T18:59:60-05:00"}); err != nil || step != 2 {
+		t.Errorf("the leap second is step %d (%v), want 2", step, err)
+	}
+}
