@@ -127,6 +127,7 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 		b.grid = grid
 	}
 	e.Times = b.timesOf(name, list[0], grid, c)
+	e.Times.ends = grid.unit == "month" && monthEnds(list)
 	if b.data.Spec.DT == 0 {
 		b.stepsOf(grid)
 	}

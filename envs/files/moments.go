@@ -151,9 +151,7 @@ func (t *table) times(e *rows, grid calendar) *Times {
 		first := begin + grid.step*math.Floor((grid.position(e.time[0])-begin)/grid.step+1e-9)
 		times.first = grid.moment(first)
 	} else if grid.unit == "month" {
-		times.ends = !slices.ContainsFunc(e.time, func(at float64) bool {
-			return time.Unix(int64(at), 0).UTC().AddDate(0, 0, 1).Day() != 1
-		})
+		times.ends = monthEnds(e.time)
 	}
 	if t.parts != nil {
 		times.Columns, times.style = words(t.options.Time), t.style
@@ -167,4 +165,11 @@ func (t *table) times(e *rows, grid calendar) *Times {
 		}
 	}
 	return times
+}
+
+// monthEnds reports whether all times are on last days of months.
+func monthEnds(times []float64) bool {
+	return !slices.ContainsFunc(times, func(at float64) bool {
+		return time.Unix(int64(at), 0).UTC().AddDate(0, 0, 1).Day() != 1
+	})
 }

@@ -144,3 +144,18 @@ func TestTimes_StepOfALeapSecond(t *testing.T) {
 		t.Errorf("the leap second is step %d (%v), want 2", step, err)
 	}
 }
+
+// TestTimes_MonthEndsOfArrays: recordings at the ends of months stay there, whatever the day of the first.
+func TestTimes_MonthEndsOfArrays(t *testing.T) {
+	t.Parallel()
+	var y []float32
+	var days []int64
+	for i := range 40 {
+		y = append(y, float32(i))
+		days = append(days, time.Date(2021, time.Month(3+i), 0, 0, 0, 0, 0, time.UTC).Unix()/day)
+	}
+	times := datedArray(t, Options{}, y, "D", days)
+	if got, want := times.Text(40)[0]+" "+times.Text(41)[0], "2024-06-30 2024-07-31"; got != want {
+		t.Errorf("%s follow, want %s", got, want)
+	}
+}
