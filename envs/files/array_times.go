@@ -189,8 +189,7 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 	for _, z := range r.modes {
 		e.Modes = append(e.Modes, int32(z))
 	}
-	first := begin + grid.step*math.Floor((list[0]-begin)/grid.step+1e-9)
-	e.Times = b.timesOf(name, first, grid, c)
+	e.Times = b.timesOf(name, grid.firstBin(begin, list[0]), grid, c)
 	b.stepsOf(grid)
 	return nil
 }

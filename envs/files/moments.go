@@ -147,9 +147,7 @@ func (t *table) times(e *rows, grid calendar) *Times {
 	}
 	// The first step begins where the grid says, at its first row or before it.
 	if t.options.Resample != "" {
-		begin := t.clock.begin(grid, e)
-		first := begin + grid.step*math.Floor((grid.position(e.time[0])-begin)/grid.step+1e-9)
-		times.first = grid.moment(first)
+		times.first = grid.firstBin(t.clock.begin(grid, e), e.time[0])
 	} else if grid.unit == "month" {
 		times.ends = monthEnds(e.time)
 	}
@@ -172,4 +170,9 @@ func monthEnds(times []float64) bool {
 	return !slices.ContainsFunc(times, func(at float64) bool {
 		return time.Unix(int64(at), 0).UTC().AddDate(0, 0, 1).Day() != 1
 	})
+}
+
+// firstBin is when the step that holds a time begins, of steps that begin at a position.
+func (c calendar) firstBin(begin, at float64) float64 {
+	return c.moment(begin + c.step*math.Floor((c.position(at)-begin)/c.step+1e-9))
 }

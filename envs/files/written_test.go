@@ -159,3 +159,30 @@ func TestTimes_MonthEndsOfArrays(t *testing.T) {
 		t.Errorf("%s follow, want %s", got, want)
 	}
 }
+
+// TestTimes_OfResampledArrays are the begins of the steps, as those of the same rows in a table.
+func TestTimes_OfResampledArrays(t *testing.T) {
+	t.Parallel()
+	var y []float32
+	var seconds []int64
+	var table strings.Builder
+	table.WriteString("t,y\n")
+	for i := range 120 {
+		at := time.Date(2021, 1, 14, 5+20*i, 0, 0, 0, time.UTC) // from a Thursday on
+		y, seconds = append(y, float32(i)), append(seconds, at.Unix())
+		fmt.Fprintf(&table, "%s,%d\n", at.Format(time.DateTime), i)
+	}
+	for _, step := range []string{"1mo", "1q", "1w", "1d", "1b", "36h"} {
+		o := Options{Resample: step, Time: "t"}
+		arrays, rows := datedArray(t, o, y, "s", seconds), episodeTimes(t, step, table.String(), o)
+		for i := range 4 {
+			at := rows.moment(i)
+			if got := arrays.moment(i); got != at {
+				t.Errorf("%s: step %d of arrays begins %v s after that of a table", step, i, got-at)
+			}
+			if n, err := arrays.Step([]string{time.Unix(int64(at), 0).UTC().Format(time.DateTime)}); err != nil || n != i {
+				t.Errorf("%s: step %d is read as %d (%v)", step, i, n, err)
+			}
+		}
+	}
+}
