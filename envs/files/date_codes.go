@@ -2,11 +2,13 @@ package files
 
 import (
 	"math"
+	"regexp"
+	"slices"
 	"time"
 )
 
-// A dateCode is a way to write dates as whole numbers that are no even grid as numbers. The number is unit·year +
-// rest, as 201012 is 100·2010 + 12.
+// A dateCode is a way to write dates as whole numbers that are no even grid as numbers, but for those of one year. The
+// number is unit·year + rest, as 201012 is 100·2010 + 12.
 type dateCode struct {
 	what string // as a note says it
 	form string // of package time, as forms have them
@@ -15,18 +17,23 @@ type dateCode struct {
 	unit float64 // what the year is multiplied by
 	// even is set if the numbers have to be mostly even as dates to be taken for them.
 	even bool
+	// names are those of columns whose numbers are such dates even if they are an even grid.
+	names *regexp.Regexp
 }
 
 // dateCodes are the ways, the usual ones first: 201012, then 202053, then 2020366.
 var dateCodes = []dateCode{
 	{what: "years and months", form: "200601", unit: 100, read: func(year, month int) (time.Time, bool) {
 		return time.Date(year, time.Month(month), 1, 0, 0, 0, 0, time.UTC), month >= 1 && month <= 12
-	}},
-	{what: "years and weeks", form: "{G}{V}", unit: 100, even: true, read: mondayOf},
+	}, names: regexp.MustCompile(`(?i)month|^(mon|m|y+m+)$|(^|[_. -])(date|ds|period)$`)},
+	{
+		what: "years and weeks", form: "{G}{V}", unit: 100, even: true, read: mondayOf,
+		names: regexp.MustCompile(`(?i)week|^(wk|w|y+w+)$`),
+	},
 	{what: "years and days", form: "2006002", unit: 1000, even: true, read: func(year, day int) (time.Time, bool) {
 		at := time.Date(year, 1, day, 0, 0, 0, 0, time.UTC)
 		return at, day >= 1 && at.Year() == year
-	}},
+	}, names: regexp.MustCompile(`(?i)(^|[_. -])(day|d|doy|yday|julian|date|ds)$|year_?day|day_?of_?year|^y+d+$`)},
 }
 
 // seconds since 1970 of a number; false if it is no such date of a year that recordings have.
@@ -39,16 +46,16 @@ func (d *dateCode) seconds(v float64) (float64, bool) {
 	return float64(at.Unix()), ok
 }
 
-// codeOf is the way in which numbers of several recordings are dates; nil if they are even as they are, or no dates.
-// At least six numbers are needed, in all recordings together.
-func codeOf(lists [][]float64) *dateCode {
+// codeOf is the way in which numbers of several recordings are dates; nil if they are no dates, or if they are even as
+// they are and the name of their column says nothing. At least six numbers are needed, in all recordings together.
+func codeOf(name string, lists [][]float64) *dateCode {
 	n, uneven := 0, false
 	for _, list := range lists {
 		uneven = uneven || len(list) > 1 && !same(gaps(list))
 		n += len(list)
 	}
 	for i := range dateCodes {
-		if d := &dateCodes[i]; n >= enough && uneven && d.reads(lists) {
+		if d := &dateCodes[i]; n >= enough && (uneven || d.names.MatchString(name)) && d.reads(lists) {
 			return d
 		}
 	}
@@ -83,7 +90,7 @@ func (t *table) codes() {
 	for _, e := range t.list {
 		lists = append(lists, e.time)
 	}
-	d := codeOf(lists)
+	d := codeOf(t.header[slices.Index(t.roles, timeOf)], lists)
 	if d == nil {
 		return
 	}
@@ -99,5 +106,5 @@ func (t *table) codes() {
 
 // codes reports whether the values are numbers such as 201011, 201012, 201101.
 func (c *sampled) codes() bool {
-	return !c.dates && len(c.times) > 1 && codeOf([][]float64{c.times}) != nil
+	return !c.dates && len(c.times) > 1 && codeOf(c.name, [][]float64{c.times}) != nil
 }

@@ -186,3 +186,44 @@ func TestTimes_OfResampledArrays(t *testing.T) {
 		}
 	}
 }
+
+// TestTimes_CodesOfOneYear: months, weeks and days of one year are an even grid of numbers. Their heading says what they
+// are.
+func TestTimes_CodesOfOneYear(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		first, last int
+		want        string
+	}{
+		{"month", 201901, 201912, "202001"},
+		{"yyyymm", 201907, 201912, "202001"},
+		{"date", 201904, 201912, "202001"},
+		{"week", 202001, 202053, "202101"},
+		{"week", 201901, 201912, "201913"},
+		{"d", 2019335, 2019365, "2020001"},
+		{"Day_of_year", 2020001, 2020366, "2021001"},
+		{"count", 201901, 201912, "201913"},
+		{"month", 201908, 201912, "201913"},  // too few to tell
+		{"month", 201908, 201914, "201915"},  // no months
+		{"day", 2019360, 2019366, "2019367"}, // no days of the year
+		{"month", 1, 12, "13"},
+	} {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s,y\n", c.name)
+		for v := c.first; v <= c.last; v++ {
+			fmt.Fprintf(&b, "%d,1\n", v)
+		}
+		times := episodeTimes(t, c.name, b.String(), Options{Time: c.name})
+		if times == nil {
+			continue
+		}
+		n := c.last - c.first + 1
+		if got := times.Text(n)[0]; got != c.want {
+			t.Errorf("%s: %s follows %d, want %s", c.name, got, c.last, c.want)
+		}
+		if step, err := times.Step([]string{c.want}); err != nil || step != n {
+			t.Errorf("%s: %s is step %d (%v), want %d", c.name, c.want, step, err, n)
+		}
+	}
+}
