@@ -31,6 +31,7 @@ type csvRows struct {
 	headless []string // the first line, if it holds no names: it is the first row
 	lines    *commentFilter
 	begun    bool
+	above    int      // comments above the first line
 	single   bool     // the first line has one cell
 	said     []string // what was done to the text
 }
@@ -117,8 +118,16 @@ func unquoted(line []byte) []byte {
 	return rest
 }
 
-// notes say what was done to the text.
-func (c *csvRows) notes() []string { return c.said }
+// notes say what was done to the text. Comments above the names are usual; those below may be rows of data.
+func (c *csvRows) notes() []string {
+	switch n := c.comments() - c.above; {
+	case n == 1:
+		return append(slices.Clone(c.said), "1 line that begins with # is a comment")
+	case n > 1:
+		return append(slices.Clone(c.said), fmt.Sprintf("%d lines that begin with # are comments", n))
+	}
+	return c.said
+}
 
 // names makes names for the columns of a first line that is numbers or dates. A single column is called y, more are
 // column1, column2, …; the line is kept as the first row.
@@ -173,7 +182,8 @@ func (c *csvRows) next() ([]string, error) {
 	record, err := c.in.Read()
 	// The first line decides whether there are names.
 	if err == nil && !c.begun {
-		if c.begun = true; isRow(record, c.comma) {
+		c.begun, c.above = true, c.comments()
+		if isRow(record, c.comma) {
 			return c.names(record), nil
 		}
 		c.single = len(record) == 1

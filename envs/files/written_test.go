@@ -227,3 +227,21 @@ func TestTimes_CodesOfOneYear(t *testing.T) {
 		}
 	}
 }
+
+// TestRead_CommentsBelowTheNamesAreNoted: rows whose ids begin with # vanish as comments do.
+func TestRead_CommentsBelowTheNamesAreNoted(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# by hand\n# of two\nepisode,t,y\n8,0,1\n#7,0,1\n8,1,2\n#7,1,2\n#7,2,3\n": "3 lines that begin with # are comments",
+		"episode,t,y\n8,0,1\n8,1,2\n# the end":                                     "1 line that begins with # is a comment",
+		"# by hand\nepisode,t,y\n8,0,1\n8,1,2\n":                                   "",
+		"# by hand\n# of two\n1.5\n8\n":                                            "",
+		"sep=;\nepisode;t;y\n8;0;1\n8;1;2\n":                                       "",
+	} {
+		d := readAs(t, Options{}, text)
+		notes := strings.Join(d.Notes, "\n")
+		if want == "" && strings.Contains(notes, "#") || !strings.Contains(notes, want) {
+			t.Errorf("%q: notes %q, want %q", text, notes, want)
+		}
+	}
+}
