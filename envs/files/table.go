@@ -49,6 +49,7 @@ type table struct {
 	hasID    bool
 	comma    bool // a number had a decimal comma
 	point    bool // a number had a decimal point
+	decimal  bool // a number had a comma that is none for thousands
 	added    int  // rows that gaps of the time gave
 	sorted   int  // recordings whose rows were put in the order of time
 	dropped  int  // recordings of one row
@@ -56,6 +57,7 @@ type table struct {
 	comments int  // lines up to the last row that are comments
 	rowsRead int
 	zoneNote string         // of offsets from UTC that change
+	signs    []commaSigns   // of each column
 	marked   map[string]int // cells by the mark that stands for a missing value there
 	common   calendar
 }
@@ -86,6 +88,9 @@ func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	}
 	if len(t.list) == 0 {
 		return nil, faultf("", "", "there are no rows below the header")
+	}
+	if err := t.commas(); err != nil {
+		return nil, err
 	}
 	// What times mean (an order of day and month, 1430 as half past two) is decided by all of them together.
 	if err := t.grids(); err != nil {
@@ -162,6 +167,7 @@ func (t *table) readHeader() error {
 		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s",
 			list(t.header))
 	}
+	t.signs = make([]commaSigns, len(header))
 	// Channels have the order of their columns.
 	d := t.data
 	d.Spec.Observation, d.ObservationNames = len(columns[observation]), channelNames(columns[observation])
@@ -342,6 +348,9 @@ func (t *table) cell(i int, text string) error {
 	if err != nil {
 		return t.cellFault(i, t.numberRemedy(text), "%q is no number", text)
 	}
+	if t.in.decimalCommas() {
+		t.signs[i].learn(text, v, func() string { return t.cellPlace(i) })
+	}
 	return t.value(i, text, v)
 }
 
@@ -356,7 +365,7 @@ func (t *table) number(text string) (float64, error) {
 		if !t.in.decimalCommas() || t.point {
 			return 0, strconv.ErrSyntax
 		}
-		t.comma = true
+		t.comma, t.decimal = true, t.decimal || !grouped(text)
 	} else if strings.Contains(text, ".") {
 		if t.comma {
 			return 0, strconv.ErrSyntax
@@ -422,5 +431,10 @@ func (t *table) others(i int) string {
 
 // cellFault is a fault of column i of the last row, with its line and name as the place.
 func (t *table) cellFault(i int, remedy, format string, args ...any) error {
-	return faultf(fmt.Sprintf("%s, column %d (%s)", t.place(), i+1, t.header[i]), remedy, format, args...)
+	return faultf(t.cellPlace(i), remedy, format, args...)
+}
+
+// cellPlace is where column i of the last row stands.
+func (t *table) cellPlace(i int) string {
+	return fmt.Sprintf("%s, column %d (%s)", t.place(), i+1, t.header[i])
 }

@@ -64,8 +64,8 @@ func TestTimes_WholeNumbersKeepTheirSteps(t *testing.T) {
 func TestTimes_FractionsOfSeconds(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{
-		"2006-01-02 15:04:05.000", "2006-01-02 15:04:05.00", "2006-01-02T15:04:05.000000Z07:00", "2006-01-02 15:04:05.999",
-		"2006-01-02 15:04:05.0000000", "02/01/2006 15:04:05.000",
+		"2006-01-02 15:04:05.000", "2006-01-02 15:04:05.00", "2006-01-02T15:04:05.000000Z07:00",
+		"2006-01-02 15:04:05.999", "2006-01-02 15:04:05.0000000", "02/01/2006 15:04:05.000",
 		"02.01.2006 15:04:05.000", "2.1.2006 15:04:05.00-07:00",
 	} {
 		var list []string
@@ -79,7 +79,8 @@ func TestTimes_FractionsOfSeconds(t *testing.T) {
 	}
 	// Seconds whose mean step is no whole number.
 	list := []string{"2024-01-01 00:00:00", "2024-01-01 00:00:33", "2024-01-01 00:01:07", "2024-01-01 00:01:40"}
-	if got, want := followers(t, list, 2), append(list, "2024-01-01 00:02:13", "2024-01-01 00:02:47"); !slices.Equal(got, want) {
+	want := append(list, "2024-01-01 00:02:13", "2024-01-01 00:02:47")
+	if got := followers(t, list, 2); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -127,7 +128,8 @@ func TestTimes_StepOfDatesWithOffsets(t *testing.T) {
 			continue
 		}
 		next := time.Date(2021, 1, 13, 8, 0, 0, 0, zone)
-		for _, at := range []string{next.Format(format), next.UTC().Format(format), strings.Split(next.Format(format), "+")[0]} {
+		bare, _, _ := strings.Cut(next.Format(format), "+")
+		for _, at := range []string{next.Format(format), next.UTC().Format(format), bare} {
 			if step, err := times.Step([]string{at}); err != nil || step != 8 {
 				t.Errorf("%s is step %d (%v), want 8", at, step, err)
 			}
@@ -180,15 +182,16 @@ func TestTimes_OfResampledArrays(t *testing.T) {
 			if got := arrays.moment(i); got != at {
 				t.Errorf("%s: step %d of arrays begins %v s after that of a table", step, i, got-at)
 			}
-			if n, err := arrays.Step([]string{time.Unix(int64(at), 0).UTC().Format(time.DateTime)}); err != nil || n != i {
+			text := time.Unix(int64(at), 0).UTC().Format(time.DateTime)
+			if n, err := arrays.Step([]string{text}); err != nil || n != i {
 				t.Errorf("%s: step %d is read as %d (%v)", step, i, n, err)
 			}
 		}
 	}
 }
 
-// TestTimes_CodesOfOneYear: months, weeks and days of one year are an even grid of numbers. Their heading says what they
-// are.
+// TestTimes_CodesOfOneYear: months, weeks and days of one year are an even grid of numbers. Their heading says
+// what they are.
 func TestTimes_CodesOfOneYear(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -232,16 +235,54 @@ func TestTimes_CodesOfOneYear(t *testing.T) {
 func TestRead_CommentsBelowTheNamesAreNoted(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"# by hand\n# of two\nepisode,t,y\n8,0,1\n#7,0,1\n8,1,2\n#7,1,2\n#7,2,3\n": "3 lines that begin with # are comments",
-		"episode,t,y\n8,0,1\n8,1,2\n# the end":                                     "1 line that begins with # is a comment",
-		"# by hand\nepisode,t,y\n8,0,1\n8,1,2\n":                                   "",
-		"# by hand\n# of two\n1.5\n8\n":                                            "",
-		"sep=;\nepisode;t;y\n8;0;1\n8;1;2\n":                                       "",
+		"# by hand\n# of two\nepisode,t,y\n8,0,1\n#7,0,1\n8,1,2\n#7,1,2\n#7,2,3": "3 lines that begin with # are comments",
+		"episode,t,y\n8,0,1\n8,1,2\n# the end":                                   "1 line that begins with # is a comment",
+		"# by hand\nepisode,t,y\n8,0,1\n8,1,2\n":                                 "",
+		"# by hand\n# of two\n1.5\n8\n":                                          "",
+		"sep=;\nepisode;t;y\n8;0;1\n8;1;2\n":                                     "",
 	} {
 		d := readAs(t, Options{}, text)
 		notes := strings.Join(d.Notes, "\n")
 		if want == "" && strings.Contains(notes, "#") || !strings.Contains(notes, want) {
 			t.Errorf("%q: notes %q, want %q", text, notes, want)
+		}
+	}
+}
+
+// TestRead_CommasForThousands: where commas are decimal signs, those for thousands are refused if the column shows what
+// they are, and noted if they may be.
+func TestRead_CommasForThousands(t *testing.T) {
+	t.Parallel()
+	const note = "commas are read as decimal signs"
+	for _, c := range []struct {
+		values, want string
+		refused      bool
+	}{
+		{"970 980 990 1,000 1,010", "line 5, column 2 (y)", true},
+		{"-970 -990 -1,010 -12,500", "signs for thousands", true},
+		{"1,234 1,567 2,341", note, false},
+		{"970 990 1,001 1,011", note, false},       // no zeros
+		{"1,250 2,500 999 999 3,750", note, false}, // a mark
+		{"1,250 2,500 0 3", note, false},
+		{"970 980 1,000 1100 1200", note, false},
+		{"970 980 0,000 1,010", "", false},
+		{"970 980 1,000 1,5", "", false},
+		{"970 980 990", "", false},
+	} {
+		for _, sign := range []string{"\t", ";"} {
+			text := "t" + sign + "y\n"
+			for i, v := range strings.Fields(c.values) {
+				text += fmt.Sprintf("%d%s%s\n", i, sign, v)
+			}
+			d, err := Read([]string{filepath.Join(write(t, map[string]string{"d.csv": text}), "d.csv")}, Options{})
+			switch {
+			case c.refused && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("%s: %v, want a fault with %q", c.values, err, c.want)
+			case !c.refused && err != nil:
+				t.Errorf("%s: %v", c.values, err)
+			case !c.refused && strings.Contains(strings.Join(d.Notes, "\n"), note) != (c.want == note):
+				t.Errorf("%s: notes %q, want %q", c.values, d.Notes, c.want)
+			}
 		}
 	}
 }
