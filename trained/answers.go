@@ -202,7 +202,7 @@ func (r *Run) Simulate(q SimulateQuery) ([]Simulation, error) {
 	if r, err = r.as(Series{Observations: q.Before, Controls: q.Controls, Of: q.Of}); err != nil {
 		return nil, err
 	}
-	controls, err := r.controls(d, q.Controls, q.Steps)
+	controls, err := r.acted(d, q.Controls, q.Steps)
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,13 @@ func (o *Online) scale(s *State, x, u []float32, n Observation) (past [][]float6
 	if err := flatten(x, [][]float64{values}, o.dims.NX, own.scale.Observations, "observations"); err != nil {
 		return nil, err
 	}
-	return past, flatten(u, [][]float64{n.Controls}, o.dims.NU, own.scale.Controls, "controls")
+	controls := [][]float64{n.Controls}
+	if s.Steps > 0 {
+		return past, flatten(u, controls, o.dims.NU, own.scale.Controls, "controls")
+	}
+	first, err := own.acted(o.dims, controls, 1)
+	copy(u, first)
+	return past, err
 }
 
 // hide marks what is missing. A NaN among the observations becomes 0 there and in the mask; without any the mask

@@ -119,12 +119,11 @@ func (r *Run) batch(d model.Dims, s Series) (model.Batch, error) {
 		return b, err
 	}
 	hide(&b)
-	controls, err := r.controls(d, s.Controls, T)
+	controls, err := r.acted(d, s.Controls, T)
 	if err != nil {
 		return b, err
 	}
 	copy(b.Controls, controls)
-	clear(b.Controls[:d.NU]) // it acted before the series
 	return b, nil
 }
 
@@ -154,6 +153,24 @@ func (r *Run) controls(d model.Dims, u [][]float64, T int) ([]float32, error) {
 	}
 	flat := make([]float32, T*d.NU)
 	return flat, flatten(flat, u, d.NU, r.scale.Controls, "controls")
+}
+
+// acted is controls for a series that begins with the first row. That row acted before it: it is not read, and zero
+// in the result.
+func (r *Run) acted(d model.Dims, u [][]float64, T int) ([]float32, error) {
+	// What stands for it has the mean of the model, or zeros of the data.
+	if len(u) > 0 && len(u[0]) == d.NU {
+		u = slices.Clone(u)
+		u[0] = r.scale.Controls.Mean
+		if len(u[0]) == 0 {
+			u[0] = make([]float64, d.NU)
+		}
+	}
+	flat, err := r.controls(d, u, T)
+	if err == nil {
+		clear(flat[:min(d.NU, len(flat))])
+	}
+	return flat, err
 }
 
 // flatten scales rows in float64 and rounds once. dst is [len(rows),width]. A NaN is kept as a missing
