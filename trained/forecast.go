@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -192,6 +193,14 @@ const (
 // farthestUnscaled is the same where nothing was scaled, so that the size of the data is not known.
 const farthestUnscaled = 1e15
 
+// farthestOf is farthest for channel i. One that was constant in training has no deviation to compare with.
+func farthestOf(scale files.Scale, i int) float64 {
+	if scale.SD[i] == files.ConstantSD {
+		return farthestUnscaled
+	}
+	return farthest
+}
+
 // check returns ErrDiverged for a forecast, before transforms are undone, that is not finite or far from all data.
 // Channels without a scale are held to the range of float32.
 func (f *Forecast) check(r *Run) error {
@@ -200,7 +209,7 @@ func (f *Forecast) check(r *Run) error {
 		for c, v := range row {
 			off := v
 			if len(scale.Mean) > 0 {
-				off = scale.Scaled(c, v) / farthest
+				off = scale.Scaled(c, v) / farthestOf(scale, c)
 			} else {
 				off /= math.MaxFloat32
 			}

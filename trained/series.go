@@ -203,7 +203,7 @@ func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what
 // logarithm of no number is farthest of them away: there, it is both logFarthest of them and a factor of logFactor.
 func bounds(scale files.Scale, i int) float64 {
 	if !scale.Transform(i).Log {
-		return farthest
+		return farthestOf(scale, i)
 	}
 	return max(logFarthest, math.Log(logFactor)/scale.SD[i])
 }

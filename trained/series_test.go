@@ -46,3 +46,23 @@ func TestBatch_DoesNotReadTheFirstControl(t *testing.T) {
 		}
 	}
 }
+
+// TestBounds_OfAConstantChannel: a channel that was constant in training has no deviation that later values could be
+// too many of, given or forecast; what float32 cannot hold beside others is refused as where nothing is scaled.
+func TestBounds_OfAConstantChannel(t *testing.T) {
+	t.Parallel()
+	d := model.Dims{NX: 2}
+	r := &Run{scale: files.Normalisation{Observations: files.Scale{Mean: []float64{0, 0}, SD: []float64{0.5, files.ConstantSD}}}}
+	for value, refused := range map[float64]bool{3e6: false, -3e9: false, 1e16: true} {
+		b, err := r.batch(d, Series{Observations: [][]float64{{1, 0}, {1, value}}})
+		if errors.Is(err, ErrSeries) != refused || !refused && b.Observations[3] != float32(value) {
+			t.Errorf("%v: %v, %v", value, b.Observations, err)
+		}
+		if err := (&Forecast{Mean: [][]float64{{1, value}}}).check(r); errors.Is(err, ErrDiverged) != refused {
+			t.Errorf("a forecast of %v: %v", value, err)
+		}
+	}
+	if _, err := r.batch(d, Series{Observations: [][]float64{{3e6, 0}}}); !errors.Is(err, ErrSeries) {
+		t.Errorf("6e6 deviations of a channel that varied: %v", err)
+	}
+}

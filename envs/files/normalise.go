@@ -141,11 +141,14 @@ func measureScale(width int, each func(visit func(channel int, v float64))) Scal
 	for c := range width {
 		s.SD[c] = math.Sqrt(s.SD[c] / max(count[c], 1))
 		if s.SD[c] <= constantBelow*math.Abs(s.Mean[c]) {
-			s.SD[c] = 1
+			s.SD[c] = ConstantSD
 		}
 	}
 	return s
 }
+
+// ConstantSD is the deviation that a channel which hardly varies gets. Measured ones are hardly ever the same.
+const ConstantSD = 1
 
 // constantBelow is the deviation, relative to the mean, that can come from rounding to float32 alone.
 const constantBelow = 1e-6
