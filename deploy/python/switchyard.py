@@ -285,9 +285,11 @@ def draw(rng, doc, shape):
 
 
 def moments(x):
-    """Mean and deviation of values; a constant has the deviation 1."""
-    mean, sd = x.mean(), x.std()
-    return mean, sd if sd > 1e-6 * abs(mean) else 1.0
+    """Mean and deviation of values; a constant has the deviation 1. Values far from zero count from their smallest."""
+    width, size = np.ptp(x), np.abs(x).max()
+    origin = x.min() if 1e-13 * size < width < size / 1024 else 0.0
+    mean, sd = (x - origin).mean(), x.std()
+    return mean + origin, sd if sd > 1e-6 * abs(mean) else 1.0
 
 
 def load(folder, recording=None):

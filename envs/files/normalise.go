@@ -147,6 +147,26 @@ func measureScale(width int, each func(visit func(channel int, v float64))) Scal
 	return s
 }
 
+// measureExact is measureScale for values with all digits of float64: where they are far from zero, they are measured
+// from their smallest on, as those of files are. Else they would count as rounded to float32, and as constant.
+func measureExact(width int, each func(visit func(channel int, v float64))) Scale {
+	low, high := slices.Repeat([]float64{math.Inf(1)}, width), slices.Repeat([]float64{math.Inf(-1)}, width)
+	each(func(c int, v float64) { low[c], high[c] = min(low[c], v), max(high[c], v) })
+	origins := make([]float64, width)
+	for c := range origins {
+		if farFromZero(low[c], high[c], coarse) {
+			origins[c] = low[c]
+		}
+	}
+	s := measureScale(width, func(visit func(channel int, v float64)) {
+		each(func(c int, v float64) { visit(c, v-origins[c]) })
+	})
+	for c, origin := range origins {
+		s.Mean[c] += origin
+	}
+	return s
+}
+
 // ConstantSD is the deviation that a channel which hardly varies gets. Measured ones are hardly ever the same.
 const ConstantSD = 1
 

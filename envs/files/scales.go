@@ -148,7 +148,7 @@ func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 	if n.RecordingControls != nil && len(controls) > 1 {
 		acted = scaleOfControls(n.Controls, eachOf(controls[1:], len(n.Controls.Mean)))
 	}
-	return n.with(measureScale(len(rows[0]), eachOf(rows, len(rows[0]))), acted)
+	return n.with(measureExact(len(rows[0]), eachOf(rows, len(rows[0]))), acted)
 }
 
 // eachOf visits the values of rows that are there.

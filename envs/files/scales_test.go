@@ -216,3 +216,20 @@ func TestUnsteady(t *testing.T) {
 		}
 	}
 }
+
+// TestOfRows_FarFromZero: a series that training did not see has the deviation that it varies by, however large its
+// values are; one that does not vary has none.
+func TestOfRows_FarFromZero(t *testing.T) {
+	t.Parallel()
+	n := Normalisation{Recordings: map[string]Scale{}}
+	for _, offset := range []float64{0, 1e3, 1e8, -1e8, 1e12} {
+		var rows [][]float64
+		for s := range 40 {
+			rows = append(rows, []float64{offset + 4*float64(s%2), offset + 0.1})
+		}
+		own := n.OfRows(rows, nil).Observations
+		if own.SD[0] != 2 || own.Mean[0] != offset+2 || own.SD[1] != ConstantSD || math.Abs(own.Mean[1]-offset-0.1) > 1e-3 {
+			t.Errorf("around %g: %+v", offset, own)
+		}
+	}
+}

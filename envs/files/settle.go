@@ -120,9 +120,7 @@ func (d *Dataset) origins(values [][]float64) []float64 {
 	}
 	var origins []float64
 	for c := range nx {
-		// A channel that hardly varies has nothing to keep; one of zeros neither.
-		width, size := high[c]-low[c], max(math.Abs(low[c]), math.Abs(high[c]))
-		if width > constant*size && size > coarse*width && !math.IsInf(size, 0) {
+		if farFromZero(low[c], high[c], coarse) {
 			if origins == nil {
 				origins = make([]float64, nx)
 			}
@@ -130,6 +128,13 @@ func (d *Dataset) origins(values [][]float64) []float64 {
 		}
 	}
 	return origins
+}
+
+// farFromZero reports whether the values from low to high are more than times as large as their range. Values that
+// hardly vary have no digits to keep; zeros neither.
+func farFromZero(low, high, times float64) bool {
+	width, size := high-low, max(math.Abs(low), math.Abs(high))
+	return width > constant*size && size > times*width && !math.IsInf(size, 0)
 }
 
 // round sets the observations, relative to the origins, from values, or from themselves if values is nil. It makes
