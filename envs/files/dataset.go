@@ -43,6 +43,9 @@ type Episode struct {
 	// Levels are the observations in the units of the files, before transforms, NaN where they are missing. They are
 	// nil if Observations says the same, and in data that were encoded.
 	Levels []float64
+	// exact are the observations after transforms, NaN where they are missing, where float32 has too few digits for
+	// this recording alone; nil: it has enough, as for data that were encoded.
+	exact []float64
 	// Mask is 1 where an observation was measured and 0 where it is missing, in the layout of
 	// Observations; missing values are stored as 0. nil: nothing is missing.
 	Mask []float32
@@ -297,6 +300,9 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	p.Observations, p.Mask = part(e.Observations, s.Observation), part(e.Mask, s.Observation)
 	if e.Levels != nil {
 		p.Levels = e.Levels[first*s.Observation : end*s.Observation : end*s.Observation]
+	}
+	if e.exact != nil {
+		p.exact = e.exact[first*s.Observation : end*s.Observation : end*s.Observation]
 	}
 	p.Controls = part(e.Controls, s.Control)
 	p.States, p.Labels = part(e.States, s.State), part(e.Labels, len(s.Labels))

@@ -250,6 +250,16 @@ func (s Scale) apply(data []float32, origins []float64) {
 	}
 }
 
+// round sets rows of channels to values in float64, scaled; NaN gives 0.
+func (s Scale) round(data []float32, values []float64) {
+	width := len(s.Mean)
+	for i, v := range values {
+		if data[i] = 0; !math.IsNaN(v) {
+			data[i] = float32((v - s.Mean[i%width]) / s.SD[i%width])
+		}
+	}
+}
+
 // relative are the means relative to origins.
 func (s Scale) relative(origins []float64) []float64 {
 	if origins == nil {
@@ -278,7 +288,13 @@ func (s Scale) Invert(data []float32) {
 // zero; what is not scaled is shared with d. The result has no origins: it is scaled data, or the data rounded to
 // float32. A recording without a scale of its own, where each has one, is scaled by all of it (see For).
 func (n Normalisation) Apply(d *Dataset) *Dataset {
-	scaled := n.For(d, 0).mapped(d, func(observations Scale, data []float32) {
+	each := n.Recordings != nil
+	scaled := n.For(d, 0).mapped(d, func(observations Scale, e *Episode) {
+		data := e.Observations
+		if each && e.exact != nil && !observations.identity() {
+			observations.round(data, e.exact)
+			return
+		}
 		if d.Origins != nil && observations.identity() {
 			nx := d.Spec.Observation
 			observations = Scale{Mean: make([]float64, nx), SD: slices.Repeat([]float64{1}, nx)}
@@ -286,15 +302,22 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 		observations.apply(data, d.Origins)
 	}, Scale.Apply)
 	scaled.Origins = nil
+	for i := range scaled.Episodes {
+		scaled.Episodes[i].exact = nil
+	}
 	return scaled
 }
 
 // Invert returns the data set in the units of the files, up to rounding. Transforms stay done.
-func (n Normalisation) Invert(d *Dataset) *Dataset { return n.mapped(d, Scale.Invert, Scale.Invert) }
+func (n Normalisation) Invert(d *Dataset) *Dataset {
+	return n.mapped(d, func(s Scale, e *Episode) { s.Invert(e.Observations) }, Scale.Invert)
+}
 
 // mapped returns the data set with observations and controls changed by their scales. Whatever changes is copied
 // first. Missing values and first controls are zero again afterwards, as a scale would shift them.
-func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, data []float32)) *Dataset {
+func (n Normalisation) mapped(d *Dataset, observations func(s Scale, e *Episode),
+	controls func(s Scale, data []float32),
+) *Dataset {
 	scaled := *d
 	scaled.Episodes = make([]Episode, len(d.Episodes))
 	names := d.Recordings()
@@ -302,7 +325,7 @@ func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, d
 		own, _ := n.Of(names[i])
 		if !own.Observations.identity() || d.Origins != nil {
 			e.Observations = slices.Clone(e.Observations)
-			observations(own.Observations, e.Observations)
+			observations(own.Observations, &e)
 			for j := range e.Mask {
 				if e.Mask[j] == 0 {
 					e.Observations[j] = 0

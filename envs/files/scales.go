@@ -57,7 +57,7 @@ func (d *Dataset) MeasureEach(training []int) (Normalisation, error) {
 		}
 	}
 	for name, episodes := range own {
-		n.add(name, d.Measure(episodes).Observations, d.ownControls(n.Controls, episodes))
+		n.add(name, d.ownObservations(episodes), d.ownControls(n.Controls, episodes))
 	}
 	return n, nil
 }
@@ -72,6 +72,24 @@ func (n *Normalisation) add(recording string, observations, controls Scale) {
 		n.RecordingControls = map[string]Scale{}
 	}
 	n.RecordingControls[recording] = controls
+}
+
+// ownObservations is the scale of the observations of a recording, over its episodes: with all digits, where they have
+// more than float32.
+func (d *Dataset) ownObservations(episodes []int) Scale {
+	if !slices.ContainsFunc(episodes, func(i int) bool { return d.Episodes[i].exact != nil }) {
+		return d.Measure(episodes).Observations
+	}
+	nx := d.Spec.Observation
+	return measureExact(nx, func(visit func(channel int, v float64)) {
+		for _, i := range episodes {
+			for j, v := range d.Episodes[i].exact {
+				if !math.IsNaN(v) {
+					visit(j%nx, v)
+				}
+			}
+		}
+	})
 }
 
 // ownControls is the scale of the controls of a recording, over its episodes.
@@ -202,7 +220,7 @@ func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 		if n.RecordingControls != nil {
 			controls = part.ownControls(n.Controls, []int{0})
 		}
-		all.add(name, part.Measure([]int{0}).Observations, controls)
+		all.add(name, part.ownObservations([]int{0}), controls)
 	}
 	return all
 }

@@ -233,3 +233,51 @@ func TestOfRows_FarFromZero(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasureEach_FarFromEachOther: of recordings around values far from each other, each keeps its digits, as a whole,
+// in parts and after transforms. The common scale is as if there were none to keep.
+func TestMeasureEach_FarFromEachOther(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("episode,t,y,y2\n")
+	for i, level := range []float64{1e8, 0, -1e7} {
+		for s := range 40 {
+			y := fmt.Sprintf("%.12g", level+math.Sin(float64(s)))
+			if s == 5 {
+				y = ""
+			}
+			fmt.Fprintf(&b, "r%d,%d,%s,%d\n", i, s, y, s%3)
+		}
+	}
+	for _, transform := range []string{"", "y=diff"} {
+		d := readAs(t, Options{Transform: transform}, b.String())
+		if v := d.Episodes[0].Value(2); transform == "" && v != 100000000.841 {
+			t.Errorf("the value of step 1 is %v", v)
+		}
+		divided, err := d.SplitByTime(Fractions{Validation: 0.1, Test: 0.1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := divided.MeasureEach([]int{0, 3, 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := n
+		other.Recordings = map[string]Scale{}
+		for _, n := range []Normalisation{n, other} {
+			scaled := n.Apply(divided)
+			for i := range 9 {
+				e, zero := &scaled.Episodes[i], &scaled.Episodes[3+i%3]
+				for j, v := range e.Observations {
+					if math.Abs(float64(v-zero.Observations[j])) > 0.01 || math.Abs(float64(v)) > 3 || e.Mask[j] == 0 && v != 0 {
+						t.Fatalf("%q: part %d, element %d: %v, around zero %v", transform, i, j, v, zero.Observations[j])
+					}
+				}
+			}
+		}
+		all := d.Measure([]int{0, 1, 2})
+		if common := all.Apply(d); transform == "" && common.Episodes[0].Observations[0] != common.Episodes[0].Observations[2] {
+			t.Errorf("with the scale of all: %v", common.Episodes[0].Observations[:4])
+		}
+	}
+}

@@ -11,12 +11,13 @@ import (
 // and at least 14 of them are to be left for the range. Below the second limit, float64 has no digits left either.
 const (
 	coarse   = 1 << 10 // magnitude over range from where on a channel has an origin
+	coarser  = 1 << 14 // the same of a recording beside others, from where on it keeps float64
 	constant = 1e-13   // range over magnitude up to which a channel is constant
 )
 
 // settle transforms the observations, finds the origins, and rounds to float32. The steps are those of all files
-// together. Afterwards Levels are kept only where Observations do not say the same: beside origins or transforms. It
-// is an error if a transform leaves no value.
+// together. Afterwards Levels are kept only where Observations do not say the same: beside origins or transforms, and
+// of recordings that are far from zero and from others. It is an error if a transform leaves no value.
 func (d *Dataset) settle(t Transforms) error {
 	transforms, err := t.of(d)
 	if err != nil {
@@ -52,7 +53,8 @@ func (d *Dataset) settle(t Transforms) error {
 			d.Episodes[i].level()
 		}
 		d.Episodes[i].round(values[i], d.Origins, d.Spec.Observation)
-		if d.Origins == nil && transforms == nil {
+		d.Episodes[i].exact = d.exact(values[i])
+		if d.Origins == nil && transforms == nil && d.Episodes[i].exact == nil {
 			d.Episodes[i].Levels = nil
 		}
 	}
@@ -135,6 +137,27 @@ func (d *Dataset) origins(values [][]float64) []float64 {
 func farFromZero(low, high, times float64) bool {
 	width, size := high-low, max(math.Abs(low), math.Abs(high))
 	return width > constant*size && size > times*width && !math.IsInf(size, 0)
+}
+
+// exact are the values of a recording in float64, if what the origins leave of one of its channels is far from zero:
+// by itself, it has digits that float32 would not keep. Otherwise nil.
+func (d *Dataset) exact(values []float64) []float64 {
+	nx := d.Spec.Observation
+	for c := range nx {
+		low, high := math.Inf(1), math.Inf(-1)
+		for j := c; j < len(values); j += nx {
+			if v := values[j]; !math.IsNaN(v) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+		if d.Origins != nil {
+			low, high = low-d.Origins[c], high-d.Origins[c]
+		}
+		if farFromZero(low, high, coarser) {
+			return values
+		}
+	}
+	return nil
 }
 
 // round sets the observations, relative to the origins, from values, or from themselves if values is nil. It makes
