@@ -103,9 +103,9 @@ func controlRows(path string, x *array.Array, err error, nu int) ([][]float64, e
 	return rows, nil
 }
 
-// readTable reads columns by their names, with or without the u_ of the convention. All names are needed; other
-// columns are ignored. times count only if the file has all of them: a day without its time of day says nothing. Of a
-// key count the columns that the file has.
+// readTable reads columns by their names, with or without the u_ of the convention; u is u1, if there is no other
+// control. All names are needed; other columns are ignored. times count only if the file has all of them: a day
+// without its time of day says nothing. Of a key count the columns that the file has.
 func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 	header, err := in.next()
 	if err != nil {
@@ -124,6 +124,10 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 	var columns, clocks, of []int
 	for _, name := range names {
 		i := find(name)
+		// The data call a single control u or u1.
+		if i < 0 && len(names) == 1 && name == "u1" {
+			i = find("u")
+		}
 		if i < 0 {
 			return faultf("line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")), "there is no column %s", name)
 		}

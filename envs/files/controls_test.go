@@ -61,3 +61,35 @@ func TestReadPlan_NotFromMATLAB(t *testing.T) {
 		t.Errorf("got %v, %v", p, err)
 	}
 }
+
+// TestReadPlan_OneControl: a single control without a name may have either name of the convention, as in data; one of
+// two has a number.
+func TestReadPlan_OneControl(t *testing.T) {
+	t.Parallel()
+	d := readAs(t, Options{}, "t,y,u\n0,1,2\n1,2,3\n2,3,4\n")
+	for _, test := range []struct {
+		text  string
+		names []string
+		want  string // the rows, or an error
+	}{
+		{"t,u\n0,1\n1,2\n", d.Actions(), "[[1] [2]]"},
+		{"t,u1\n0,1\n1,2\n", d.Actions(), "[[1] [2]]"},
+		{"t,u,u1\n0,9,1\n1,9,2\n", d.Actions(), "[[1] [2]]"},
+		{"t,u_force\n0,1\n", d.Actions(), "there is no column u1"},
+		{"u,u2\n0,1\n", []string{"u1", "u2"}, "there is no column u1"},
+		{"u\n0\n", []string{"force"}, "there is no column force"},
+	} {
+		path := filepath.Join(t.TempDir(), "plan.csv")
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p, err := ReadPlan(path, test.names, []string{"t"}, nil)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(p.Rows)
+		}
+		if !strings.Contains(got, test.want) {
+			t.Errorf("%q of %v: %s, want %s", test.text, test.names, got, test.want)
+		}
+	}
+}
