@@ -214,6 +214,9 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 		for j := range e.Observations {
 			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = e.Value(j)
 		}
+		for j := range e.Controls {
+			r.Controls[j/d.Spec.Control][j%d.Spec.Control] = e.Acted(j)
+		}
 		list = append(list, r)
 	}
 	return list, columnsOf(d)

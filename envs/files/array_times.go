@@ -185,6 +185,7 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 	r.spread(b.data.Spec, at, n, b.after)
 	e.T, e.Mask, e.Levels = n, nil, r.observations
 	e.Observations, e.Controls = converted[float32](r.observations), converted[float32](r.controls)
+	e.acts = nil
 	e.States, e.Labels, e.Modes = converted[float32](r.states), converted[float32](r.labels), nil
 	for _, z := range r.modes {
 		e.Modes = append(e.Modes, int32(z))

@@ -191,9 +191,10 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 			return nil, faultf(name, "subtract an offset before saving", "the whole number %s has more digits than float64 "+
 				"holds", v)
 		}
-		// Observations and times keep their digits, where float32 would round them.
+		// Observations, controls and times keep their digits, where float32 would round them.
+		keeps := (key == "y" || key == "u" || key == "t") && rounds(a)
 		if f.array != nil && !b.oneEpisode(a, trailing) {
-			p.stack(a, (key == "y" || key == "t") && rounds(a))
+			p.stack(a, keeps)
 		} else {
 			shape := a.Shape
 			if len(shape) == 1 && trailing[0] == 1 {
@@ -206,7 +207,7 @@ func (b *builder) panel(key, form string, trailing ...int) (*panel, error) {
 				}
 			}
 			p.shapes, p.data = append(p.shapes, shape), append(p.data, a.Float32s())
-			if (key == "y" || key == "t") && rounds(a) {
+			if keeps {
 				p.exact = append(p.exact, a.Float64s())
 			} else {
 				p.exact = append(p.exact, nil)

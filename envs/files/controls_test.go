@@ -1,7 +1,9 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,5 +93,63 @@ func TestReadPlan_OneControl(t *testing.T) {
 		if !strings.Contains(got, test.want) {
 			t.Errorf("%q of %v: %s, want %s", test.text, test.names, got, test.want)
 		}
+	}
+}
+
+// TestControls_KeepDigits: controls around a large value are those around zero once they are scaled, from tables and
+// arrays, and are written with their digits.
+func TestControls_KeepDigits(t *testing.T) {
+	t.Parallel()
+	table := func(offset float64) string {
+		var b strings.Builder
+		b.WriteString("y,u_1,u_2\n")
+		for s := range 40 {
+			level := formatted(offset + math.Round(1e3*math.Sin(float64(s)))/1e3)
+			if s == 7 {
+				level = ""
+			}
+			fmt.Fprintf(&b, "%d,%s,%d\n", s%3, level, s%2)
+		}
+		return b.String()
+	}
+	for _, o := range []Options{{}, {ControlsAfter: true}, {Cut: 10}} {
+		zero, d := readAs(t, o, table(0)), readAs(t, o, table(1e8))
+		var csv, npz bytes.Buffer
+		if err := d.WriteCSV(&csv); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.WriteNPZ(&npz); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "a.npz")
+		if err := os.WriteFile(path, npz.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		of := make([]int, len(zero.Episodes))
+		for i := range of {
+			of[i] = i
+		}
+		want := zero.Measure(of).Apply(zero)
+		for from, d := range map[string]*Dataset{"csv": d, "written csv": readAs(t, Options{}, csv.String()), "npz": mustRead(t, Options{}, path)} {
+			n := d.Measure(of)
+			got := n.Apply(d)
+			each, err := d.MeasureEach(of)
+			if own := each.RecordingControls[d.Recordings()[0]]; err == nil && (own.SD[0] < 0.5 || own.SD[0] > 1) {
+				t.Errorf("%s, %+v: the scale of a recording is %+v", from, o, own)
+			}
+			if s, err := d.Summarise(); err != nil || s.Channels[1].Constant || math.Abs(s.Channels[1].Max-1e8-1) > 1e-3 {
+				t.Errorf("%s, %+v: summary %+v, %v", from, o, s.Channels[1], err)
+			}
+			for i := range of {
+				for j, v := range got.Episodes[i].Controls {
+					if w := want.Episodes[i].Controls[j]; math.Abs(float64(v-w)) > 1e-5 {
+						t.Fatalf("%s, %+v: episode %d, element %d: %v, around zero %v", from, o, i, j, v, w)
+					}
+				}
+			}
+		}
+	}
+	if d := readAs(t, Options{}, table(0)); d.Episodes[0].acts != nil {
+		t.Error("controls around zero are kept twice")
 	}
 }

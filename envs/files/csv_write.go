@@ -114,10 +114,17 @@ func (d *Dataset) csvRow(e *Episode, index, t int, with csvColumns) []string {
 		}
 		number(e.Observations[i])
 	}
+	for i := t * d.Spec.Control; i < (t+1)*d.Spec.Control; i++ {
+		if e.acts != nil {
+			row = append(row, strconv.FormatFloat(e.Acted(i), 'g', -1, 64))
+			continue
+		}
+		number(e.Controls[i])
+	}
 	for _, s := range []struct {
 		data  []float32
 		width int
-	}{{e.Controls, d.Spec.Control}, {e.States, d.Spec.State}, {e.Labels, len(d.Spec.Labels)}} {
+	}{{e.States, d.Spec.State}, {e.Labels, len(d.Spec.Labels)}} {
 		for _, v := range s.data[t*s.width : (t+1)*s.width] {
 			number(v)
 		}

@@ -46,6 +46,9 @@ type Episode struct {
 	// exact are the observations after transforms, NaN where they are missing, where float32 has too few digits for
 	// this recording alone; nil: it has enough, as for data that were encoded.
 	exact []float64
+	// acts are the controls with all digits, where float32 would round some of them too coarsely; nil: it does not. The
+	// first row is what Before is, and says nothing of an episode that does not continue another one.
+	acts []float64
 	// Mask is 1 where an observation was measured and 0 where it is missing, in the layout of
 	// Observations; missing values are stored as 0. nil: nothing is missing.
 	Mask []float32
@@ -107,6 +110,14 @@ func (e *Episode) Value(j int) float64 {
 	return float64(e.Observations[j])
 }
 
+// Acted is element j of the controls, with all digits. The data are as they were read, not scaled.
+func (e *Episode) Acted(j int) float64 {
+	if e.acts != nil && j >= len(e.Controls)/e.T { // not before the first step
+		return e.acts[j]
+	}
+	return float64(e.Controls[j])
+}
+
 // Images reports whether observations are images.
 func (d *Dataset) Images() bool { return d.Image[0] > 0 }
 
@@ -133,7 +144,10 @@ func (d *Dataset) check() error {
 		if err := e.maskMissing(d); err != nil {
 			return err
 		}
-		held += e.holdControls(d.Spec.Control)
+		held += hold(e.Controls, d.Spec.Control)
+		if e.acts != nil {
+			hold(e.acts, d.Spec.Control)
+		}
 		if err := e.checkFinite(d); err != nil {
 			return err
 		}
@@ -192,25 +206,25 @@ func (e *Episode) maskMissing(d *Dataset) error {
 	return nil
 }
 
-// holdControls fills in missing controls: what acted before goes on. A control that is missing from the beginning is
-// that of the first step that has one. It returns the number of values that were filled in.
-func (e *Episode) holdControls(width int) (filled int) {
+// hold fills in missing controls, [T,width]: what acted before goes on. A control that is missing from the beginning
+// is that of the first step that has one. It returns the number of values that were filled in.
+func hold[V float32 | float64](controls []V, width int) (filled int) {
 	for c := range width {
 		first := -1
-		for t := range e.T {
+		for t := range len(controls) / width {
 			at := t*width + c
 			switch {
-			case !math.IsNaN(float64(e.Controls[at])):
+			case !math.IsNaN(float64(controls[at])):
 				if first < 0 {
 					first = t
 				}
 			case first >= 0:
-				e.Controls[at] = e.Controls[at-width]
+				controls[at] = controls[at-width]
 				filled++
 			}
 		}
 		for t := range max(first, 0) {
-			e.Controls[t*width+c] = e.Controls[first*width+c]
+			controls[t*width+c] = controls[first*width+c]
 			if t > 0 { // the first one acts on nothing
 				filled++
 			}
@@ -305,6 +319,9 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 		p.exact = e.exact[first*s.Observation : end*s.Observation : end*s.Observation]
 	}
 	p.Controls = part(e.Controls, s.Control)
+	if e.acts != nil {
+		p.acts = e.acts[first*s.Control : end*s.Control : end*s.Control]
+	}
 	p.States, p.Labels = part(e.States, s.State), part(e.Labels, len(s.Labels))
 	if e.Modes != nil {
 		p.Modes = e.Modes[first:end:end]

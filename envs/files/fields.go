@@ -44,9 +44,12 @@ func (b *builder) controls() error {
 	b.data.Spec.Control = p.width(0)
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
-		e.Controls = p.data[i]
+		e.Controls, e.acts = p.data[i], p.exact[i]
 		if p.shapes[i][0] < e.T || b.options.ControlsAfter {
 			e.Controls = shifted(p.data[i], e.T, b.data.Spec.Control)
+			if e.acts != nil {
+				e.acts = shifted(e.acts, e.T, b.data.Spec.Control)
+			}
 			b.after = true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/switchyard-ml/switchyard/envs"
 )
 
 // Scale maps the channels of a signal to zero mean and unit deviation: x' = (T(x) − Mean)/SD, in float64, rounded once.
@@ -102,10 +104,33 @@ func (d *Dataset) Measure(episodes []int) Normalisation {
 			n.Observations.Mean[c] += origin
 		}
 	}
-	n.Controls = d.measure(d.Spec.Control, episodes, func(e *Episode) ([]float32, []float32) {
-		return e.Controls[d.Spec.Control:], nil
-	})
+	n.Controls = d.measureControls(episodes)(d.Spec.Control, d.eachControl(episodes))
 	return n
+}
+
+// measureControls is the way to measure controls, which have all digits of float64 or those of float32.
+func (d *Dataset) measureControls(episodes []int) func(width int, each func(visit func(channel int, v float64))) Scale {
+	exact := slices.ContainsFunc(episodes, func(i int) bool { return d.Episodes[i].acts != nil })
+	switch {
+	case d.Spec.Control == 0:
+		return func(int, func(func(int, float64))) Scale { return Scale{} }
+	case exact:
+		return measureExact
+	}
+	return measureScale
+}
+
+// eachControl visits the controls of episodes, but for those of first steps.
+func (d *Dataset) eachControl(episodes []int) func(visit func(channel int, v float64)) {
+	nu := d.Spec.Control
+	return func(visit func(channel int, v float64)) {
+		for _, i := range episodes {
+			e := &d.Episodes[i]
+			for j := nu; j < len(e.Controls); j++ {
+				visit(j%nu, e.Acted(j))
+			}
+		}
+	}
 }
 
 // measure is the scale of a signal over episodes. signal gives its rows and their mask; nil: nothing is missing.
@@ -300,7 +325,14 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 			observations = Scale{Mean: make([]float64, nx), SD: slices.Repeat([]float64{1}, nx)}
 		}
 		observations.apply(data, d.Origins)
-	}, Scale.Apply)
+	}, func(controls Scale, e *Episode) {
+		if e.acts != nil {
+			controls.round(e.Controls, e.acts)
+			e.acts = nil
+			return
+		}
+		controls.Apply(e.Controls)
+	})
 	scaled.Origins = nil
 	for i := range scaled.Episodes {
 		scaled.Episodes[i].exact = nil
@@ -310,14 +342,27 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 
 // Invert returns the data set in the units of the files, up to rounding. Transforms stay done.
 func (n Normalisation) Invert(d *Dataset) *Dataset {
-	return n.mapped(d, func(s Scale, e *Episode) { s.Invert(e.Observations) }, Scale.Invert)
+	return n.mapped(d, func(s Scale, e *Episode) { s.Invert(e.Observations) },
+		func(s Scale, e *Episode) { s.Invert(e.Controls) })
+}
+
+// before are the controls that lead to the first step of an episode that continues another one, changed by a scale; nil
+// stays nil.
+func (e *Episode) before(s Scale, width int, controls func(s Scale, e *Episode)) []float32 {
+	if e.Before == nil {
+		return nil
+	}
+	led := Episode{Episode: envs.Episode{T: 1, Controls: slices.Clone(e.Before)}}
+	if e.acts != nil {
+		led.acts = e.acts[:width]
+	}
+	controls(s, &led)
+	return led.Controls
 }
 
 // mapped returns the data set with observations and controls changed by their scales. Whatever changes is copied
 // first. Missing values and first controls are zero again afterwards, as a scale would shift them.
-func (n Normalisation) mapped(d *Dataset, observations func(s Scale, e *Episode),
-	controls func(s Scale, data []float32),
-) *Dataset {
+func (n Normalisation) mapped(d *Dataset, observations, controls func(s Scale, e *Episode)) *Dataset {
 	scaled := *d
 	scaled.Episodes = make([]Episode, len(d.Episodes))
 	names := d.Recordings()
@@ -333,11 +378,10 @@ func (n Normalisation) mapped(d *Dataset, observations func(s Scale, e *Episode)
 			}
 		}
 		if !own.Controls.identity() {
+			e.Before = e.before(own.Controls, d.Spec.Control, controls)
 			e.Controls = slices.Clone(e.Controls)
-			controls(own.Controls, e.Controls)
+			controls(own.Controls, &e)
 			clear(e.Controls[:d.Spec.Control])
-			e.Before = slices.Clone(e.Before)
-			controls(own.Controls, e.Before)
 		}
 		scaled.Episodes[i] = e
 	}

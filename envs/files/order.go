@@ -24,6 +24,7 @@ func (d *Dataset) InOrder(channels, actions []string) *Dataset {
 			States: e.States, Labels: e.Labels,
 		}
 		e.Levels, e.Mask, e.Before = moved(e.Levels, y, e.T), moved(e.Mask, y, e.T), moved(e.Before, u, 1)
+		e.exact, e.acts = moved(e.exact, y, e.T), moved(e.acts, u, e.T)
 		o.Episodes[i] = e
 	}
 	return &o

@@ -39,7 +39,7 @@ func (t *table) close(e *rows) error {
 			T: T, Observations: converted[float32](e.observations), Controls: converted[float32](e.controls),
 			States: converted[float32](e.states), Labels: converted[float32](e.labels),
 		},
-		Levels: e.observations, Part: e.part, Name: e.id, Key: e.key, Source: source,
+		Levels: e.observations, acts: e.controls, Part: e.part, Name: e.id, Key: e.key, Source: source,
 	}
 	for _, z := range e.modes {
 		episode.Modes = append(episode.Modes, int32(z))

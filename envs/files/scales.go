@@ -94,24 +94,19 @@ func (d *Dataset) ownObservations(episodes []int) Scale {
 
 // ownControls is the scale of the controls of a recording, over its episodes.
 func (d *Dataset) ownControls(common Scale, episodes []int) Scale {
-	nu := d.Spec.Control
-	return scaleOfControls(common, func(visit func(channel int, v float64)) {
-		for _, i := range episodes {
-			for j, v := range d.Episodes[i].Controls[nu:] { // the first acted before the recording
-				visit(j%nu, float64(v))
-			}
-		}
-	})
+	return scaleOfControls(common, d.measureControls(episodes), d.eachControl(episodes))
 }
 
 // scaleOfControls is the scale of the controls of a recording that each visits. A channel that does not vary there,
 // or that is a switch between 0 and 1, keeps the scale that all have in common: its level is what it says. each is
 // called more than once, and has to visit the same values every time.
-func scaleOfControls(common Scale, each func(visit func(channel int, v float64))) Scale {
+func scaleOfControls(common Scale, measure func(width int, each func(visit func(channel int, v float64))) Scale,
+	each func(visit func(channel int, v float64)),
+) Scale {
 	if common.identity() {
 		return Scale{}
 	}
-	s := measureScale(len(common.Mean), each)
+	s := measure(len(common.Mean), each)
 	own := make([]bool, len(s.Mean))
 	first := make([]float64, len(s.Mean))
 	begun, varies := make([]bool, len(s.Mean)), make([]bool, len(s.Mean))
@@ -164,7 +159,7 @@ func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 	}
 	var acted Scale
 	if n.RecordingControls != nil && len(controls) > 1 {
-		acted = scaleOfControls(n.Controls, eachOf(controls[1:], len(n.Controls.Mean)))
+		acted = scaleOfControls(n.Controls, measureExact, eachOf(controls[1:], len(n.Controls.Mean)))
 	}
 	return n.with(measureExact(len(rows[0]), eachOf(rows, len(rows[0]))), acted)
 }

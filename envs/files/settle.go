@@ -11,7 +11,7 @@ import (
 // and at least 14 of them are to be left for the range. Below the second limit, float64 has no digits left either.
 const (
 	coarse   = 1 << 10 // magnitude over range from where on a channel has an origin
-	coarser  = 1 << 14 // the same of a recording beside others, from where on it keeps float64
+	coarser  = 1 << 14 // the same of controls, and of a recording beside others, from where on they keep float64
 	constant = 1e-13   // range over magnitude up to which a channel is constant
 )
 
@@ -62,6 +62,35 @@ func (d *Dataset) settle(t Transforms) error {
 		return faultf("--transform", "use another transform", "it leaves no value: every difference involves a missing value")
 	}
 	return nil
+}
+
+// settleControls keeps the digits of controls, in all episodes, where float32 would round those of a channel that is
+// far from zero.
+func (d *Dataset) settleControls() {
+	nu := d.Spec.Control
+	low, high := slices.Repeat([]float64{math.Inf(1)}, nu), slices.Repeat([]float64{math.Inf(-1)}, nu)
+	rounded := make([]bool, nu)
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		for j := nu; j < len(e.Controls); j++ {
+			c, v := j%nu, e.Acted(j)
+			low[c], high[c] = min(low[c], v), max(high[c], v)
+			rounded[c] = rounded[c] || v != float64(e.Controls[j])
+		}
+	}
+	keep := false
+	for c := range nu {
+		keep = keep || rounded[c] && farFromZero(low[c], high[c], coarser)
+	}
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		switch {
+		case !keep:
+			e.acts = nil
+		case e.acts == nil:
+			e.acts = converted[float64](e.Controls)
+		}
+	}
 }
 
 // level fills in the levels of an episode, and marks what is missing.

@@ -108,7 +108,9 @@ func (d *Dataset) channels(signal string, width int, names []string,
 		for j, x := range data {
 			c := j % width
 			v := float64(x)
-			if signal == "y" && e.Levels != nil {
+			if signal == "u" {
+				v = e.Acted(j + width)
+			} else if signal == "y" && e.Levels != nil {
 				v = e.Levels[j]
 			} else if mask != nil && mask[j] == 0 {
 				v = math.NaN()

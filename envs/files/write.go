@@ -25,7 +25,7 @@ func (d *Dataset) WriteNPZ(w io.Writer) error {
 	} else {
 		out.observations()
 	}
-	out.rows("u", d.Spec.Control, 0, func(e *Episode) []float32 { return e.Controls })
+	out.controls()
 	out.rows("states", d.Spec.State, 0, func(e *Episode) []float32 { return e.States })
 	out.rows("labels", len(d.Spec.Labels), 0, func(e *Episode) []float32 { return e.Labels })
 	out.perEpisode()
@@ -64,6 +64,31 @@ func (o *npzWriter) observations() {
 				for j, v := range e.marked() {
 					list[j] = float64(v)
 				}
+			}
+			if err := array.WriteFloat64s(w, list); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// controls writes u: as float64 where they have more digits than float32.
+func (o *npzWriter) controls() {
+	nu := o.data.Spec.Control
+	if !slices.ContainsFunc(o.data.Episodes, func(e Episode) bool { return e.acts != nil }) {
+		o.rows("u", nu, 0, func(e *Episode) []float32 { return e.Controls })
+		return
+	}
+	o.array("u", func(w io.Writer) error {
+		if err := array.WriteHeader(w, array.Float64, []int{o.n, o.steps, nu}); err != nil {
+			return err
+		}
+		for i := range o.data.Episodes {
+			e := &o.data.Episodes[i]
+			list := make([]float64, o.steps*nu)
+			for j := range e.Controls {
+				list[j] = e.Acted(j)
 			}
 			if err := array.WriteFloat64s(w, list); err != nil {
 				return err
