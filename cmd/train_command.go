@@ -321,8 +321,11 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 			return err
 		})
 		if err != nil {
-			return nil, config.Hint(fmt.Errorf("the run is trained, but its evaluation failed: %w", err), "try again with: %s",
-				a.command("eval", run.Name()))
+			err = fmt.Errorf("the run is trained, but its evaluation failed: %w", err)
+			if errors.Is(err, eval.ErrOptions) { // it would fail again
+				return nil, err
+			}
+			return nil, config.Hint(err, "try again with: %s", a.command("eval", run.Name()))
 		}
 		if err := errors.Join(a.printf("\n"), a.printEvaluation(e)); err != nil {
 			return nil, err

@@ -167,8 +167,25 @@ func (s Subject) seen(test []int) int {
 		e := &s.Recordings.Set.Episodes[i]
 		longest = max(longest, e.T)
 		if e.Continues {
-			return max(s.Length, s.Season, s.Recordings.Season())
+			return s.Recordings.within(test, max(s.Length, s.Season, s.Recordings.Season()))
 		}
 	}
 	return max(min(s.Length/2, longest/2), 1)
+}
+
+// within is how many of so many steps can be seen before a step of a part of recordings that were divided by time: all
+// that come before the part, if no recording has more steps.
+func (r *Recordings) within(part []int, steps int) int {
+	most := 0
+	for _, i := range part {
+		before := 0
+		for j := i; j > 0 && r.Set.Episodes[j].Continues; j-- {
+			before += r.Set.Episodes[j-1].T
+		}
+		if before+r.Set.Episodes[i].T > steps {
+			return steps
+		}
+		most = max(most, before)
+	}
+	return max(most, 1)
 }

@@ -168,7 +168,8 @@ func (o RecordedOptions) begin(d model.Dims) (RecordedReport, *baselines, error)
 	}
 	r := RecordedReport{Options: o, Horizon: min(o.Horizon, longest-o.Prefix)}
 	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
-		return r, nil, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d",
+		return r, nil, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d: hold "+
+			"out longer ones (env.test), let less be seen (--prefix), or take a model of fewer lags",
 			ErrOptions, o.Prefix, o.Horizon, len(o.Test), longest)
 	}
 	if err := o.fits(r.Horizon, d.NX); err != nil {

@@ -216,8 +216,8 @@ func (d *Dataset) SplitByTime(f Fractions) (*Dataset, error) {
 		}
 	}
 	if whole == len(d.Episodes) {
-		return nil, faultf("", "record more", "%s cannot be divided into training, validation and test",
-			terminal.Count(d.Steps(), "step"))
+		return nil, faultf("", "record more, or hold out less (env.validation, env.test)",
+			"%s cannot be divided into training, validation and test", terminal.Count(d.Steps(), "step"))
 	}
 	return &divided, nil
 }
