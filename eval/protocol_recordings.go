@@ -104,8 +104,8 @@ func (s Subject) heldOut() []int {
 
 // recorded asks for what was held out. Unless told, half a training window is seen before a prediction, or less where
 // the recordings are short; a whole one, or a season if that is longer, where recordings were divided by time, so that
-// it is at hand before the first held-out step. A model that reads more gets more. The recordings share the memory of
-// the set where they can.
+// it is at hand before the first held-out step (of short recordings, see within). A model that reads more gets more.
+// The recordings share the memory of the set where they can.
 func (s Subject) recorded() RecordedOptions {
 	set, test := s.Recordings.Set, s.heldOut()
 	o := RecordedOptions{
