@@ -26,7 +26,7 @@ type Config struct {
 type Env struct {
 	Kind     string `yaml:"kind" doc:"source of the sequences" source:"paper, section FitzHugh-Nagumo"`
 	Episodes int    `yaml:"episodes" want:"[1,16777216]" doc:"distinct training episodes" source:"paper, FHN: 100"`
-	Length   int    `yaml:"length" want:"[4,100000]" doc:"time steps of a training episode" source:"paper, FHN: 400"`
+	Length   int    `yaml:"length" want:"[2,100000]" doc:"time steps of a training episode" source:"paper, FHN: 400"`
 	Window   int    `yaml:"window" want:"[0,100000]" doc:"time steps of the windows cut from an episode; 0: the whole episode" source:"authors' code: 40"`
 
 	Settings any // of the kind, a pointer to the struct that its Kind makes

@@ -169,9 +169,6 @@ func parsed(set *files.Dataset, name string, data []byte) (files.Normalisation, 
 	return n, err
 }
 
-// leastTraining is how many steps the longest recording of the training part has at least, as env.length says.
-const leastTraining = 4
-
 // describe fills in the keys that the data decide: channels, controls, number and greatest length of the training
 // episodes, and the window unless it is set. It returns how many training episodes are too short for a window, which
 // are not used. A window that no training or no validation episode fills is a usage error.
@@ -182,11 +179,6 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	}
 	own(*c).Observations, own(*c).Controls = set.Spec.Observation, set.Spec.Control
 	c.Env.Episodes, c.Env.Length = len(split.Training), longest
-	if longest < leastTraining {
-		return 0, config.Hint(config.Usagef("the longest recording of the training part has %s of %d in all, and training "+
-			"takes at least %d", terminal.Count(longest, "step"), set.Steps(), leastTraining),
-			"record at least %d more, or hold out less: another env.split, env.validation or env.test", leastTraining-longest)
-	}
 	if Sweeping(*c) { // over whole episodes, of any length
 		if err := c.Check(); err != nil {
 			return 0, config.Usage(err)
