@@ -64,7 +64,7 @@ func members(c *coordinator.Coordinator, key string) (n int) {
 // A flood on the subject of messages or of chunks is cut off before it is looked at.
 func TestGated_Floods(t *testing.T) {
 	for name, flood := range map[string]func(*client){
-		"messages": func(c *client) { c.send(c.subjects.Control, &wire.Heartbeat{}) },
+		"messages": func(c *client) { c.send(c.subjects.Control, &wire.Need{}) },
 		"chunks":   func(c *client) { c.send(c.subjects.Data, &wire.Chunk{Data: make([]byte, 10)}) },
 		"garbage":  func(c *client) { c.publish(c.subjects.Control, []byte("GET /")) },
 		"noise":    func(c *client) { c.publish(c.subjects.Data, []byte("GET /")) },
