@@ -87,6 +87,12 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%g: %q in %q", share, got, r.Verdict())
 		}
 	}
+	none := RecordedReport{Horizon: 2, Against: []Comparison{
+		{Name: "persistence", Ratio: Estimate{math.Inf(1), math.NaN()}}, {Name: "ARX(2)", Ratio: Estimate{math.Inf(1), math.NaN()}},
+	}}
+	if got, want := none.Verdict(), "The best simple rule (persistence) makes no error 2 steps ahead, and the model does. The autoregression ARX(2) makes no error."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	if got := (RecordedReport{}).Verdict(); got != "There is no simple rule to compare with." {
 		t.Error(got)
 	}

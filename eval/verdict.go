@@ -76,13 +76,19 @@ func (r RecordedReport) Verdict() string {
 	text := fmt.Sprintf("Predicts %s ahead with %s of the error of the best simple rule (%s): %s", ahead,
 		Ratio(rule.Ratio), rule.Name, rule.Standing())
 	switch spans := rule.spans(); {
+	case math.IsInf(rule.Ratio.Value, 1):
+		text = fmt.Sprintf("The best simple rule (%s) makes no error %s ahead, and the model does", rule.Name, ahead)
 	case rule.Same():
 		text = fmt.Sprintf("Predicts %s ahead as the best simple rule does, %s", ahead, rule.Name)
 	case spans != "":
 		text += "; " + spans
 	}
 	for _, c := range r.Against {
-		if !c.Simple() {
+		switch {
+		case c.Simple():
+		case math.IsInf(c.Ratio.Value, 1):
+			text += fmt.Sprintf(". The autoregression %s makes no error", c.Name)
+		default:
 			text += fmt.Sprintf(". Its error is %s of that of the autoregression %s: %s", Ratio(c.Ratio), c.Name, c.Standing())
 		}
 	}
