@@ -35,10 +35,11 @@ func clock(of []Recording) []string {
 func identified(of []Recording) bool {
 	seen := map[string]bool{"": true}
 	for _, r := range of {
-		if seen[r.ID] {
+		id := files.NameOf(r.Key)
+		if seen[id] {
 			return false
 		}
-		seen[r.ID] = true
+		seen[id] = true
 	}
 	return len(of[0].KeyColumns) > 0
 }
@@ -88,7 +89,7 @@ func timed(of []Recording, steps int, from func(i int) int, lengths func(i int) 
 	if identified(of) {
 		x := Array{Name: "id", Shape: []int{len(of)}}
 		for _, r := range of {
-			x.Text = append(x.Text, r.ID)
+			x.Text = append(x.Text, files.NameOf(r.Key))
 		}
 		list = append(list, x)
 	}

@@ -97,7 +97,6 @@ func apart(of []Recording, list []Segmentation) ([]Recording, []Segmentation) {
 			one.Name = fmt.Sprintf("%s, body %d", one.Name, k+1)
 			one.Truth = nil
 			if n := len(one.Key); n > 0 {
-				one.ID = fmt.Sprintf("%s, body %d", one.ID, k+1)
 				one.Key = slices.Clone(one.Key)
 				one.Key[n-1] = fmt.Sprintf("%s, body %d", one.Key[n-1], k+1)
 			}

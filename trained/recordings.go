@@ -201,7 +201,7 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
 		r := Recording{
-			Name: e.Source, ID: e.Name, Key: e.Key, KeyColumns: d.Key, Times: e.Times, Part: e.Part, Truth: whole(e.Modes),
+			Name: e.Source, Key: e.Key, KeyColumns: d.Key, Times: e.Times, Part: e.Part, Truth: whole(e.Modes),
 			Series: Series{
 				Of:           e.Name,
 				Observations: rows(e.Observations, d.Spec.Observation),

@@ -69,9 +69,8 @@ func unscaled(recording string) error {
 type Recording struct {
 	Series
 	Name string // where it was read from
-	// ID is what the files call it, and Times are those of its steps, in the form of the files; empty and nil:
-	// there are none. Key are the texts that make the ID, of the columns KeyColumns; nil: there are none.
-	ID              string
+	// Key are the texts by which the files name it, of the columns KeyColumns, and Times are those of its steps, in the
+	// form of the files; nil: there are none.
 	Key, KeyColumns []string
 	Times           *files.Times
 	// Coming are the controls of the steps that follow it; nil: those of the question.

@@ -144,13 +144,6 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 			p.keyed, of = append(p.keyed, k), append(of, i)
 		}
 	}
-	cells := func(line []string, columns []int) []string {
-		list := make([]string, len(columns))
-		for i, c := range columns {
-			list[i] = strings.TrimSpace(line[c])
-		}
-		return list
-	}
 	for {
 		line, err := in.next()
 		if errors.Is(err, io.EOF) {
@@ -163,9 +156,9 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 			return err
 		}
 		if len(clocks) > 0 && len(clocks) == len(times) {
-			p.times = append(p.times, cells(line, clocks))
+			p.times = append(p.times, cellsOf(line, clocks))
 		}
-		p.keys = append(p.keys, cells(line, of))
+		p.keys = append(p.keys, cellsOf(line, of))
 	}
 	if len(p.Rows) == 0 {
 		return faultf("", "give a line of names and a line for each step", "it has no rows")
@@ -260,7 +253,7 @@ func (p *Plan) short(key []string, times *Times, from, h, horizon int) error {
 		what = strings.Join(times.Text(from+h), " ")
 	}
 	if len(key) > 0 && len(p.keyed) > 0 {
-		what += " of " + nameOf(key)
+		what += " of " + NameOf(key)
 	}
 	return controlFault(p.path, "", fmt.Sprintf("give a row for each of the %d steps, or a shorter --horizon", horizon),
 		"it has no row for %s", what)

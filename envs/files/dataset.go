@@ -304,29 +304,22 @@ func (e *Episode) slice(s envs.Spec, first, end int) Episode {
 	p := *e
 	p.T, p.Continues, p.Before, p.Times = end-first, false, nil, e.Times.From(first)
 	p.Source = fmt.Sprintf("%s"+partPlace+"%d to %d", e.Source, first, end-1)
-	// Capacities end with the steps: an append cannot write into those that follow.
-	part := func(data []float32, width int) []float32 {
-		if data == nil {
-			return nil
-		}
-		return data[first*width : end*width : end*width]
-	}
-	p.Observations, p.Mask = part(e.Observations, s.Observation), part(e.Mask, s.Observation)
-	if e.Levels != nil {
-		p.Levels = e.Levels[first*s.Observation : end*s.Observation : end*s.Observation]
-	}
-	if e.exact != nil {
-		p.exact = e.exact[first*s.Observation : end*s.Observation : end*s.Observation]
-	}
-	p.Controls = part(e.Controls, s.Control)
-	if e.acts != nil {
-		p.acts = e.acts[first*s.Control : end*s.Control : end*s.Control]
-	}
-	p.States, p.Labels = part(e.States, s.State), part(e.Labels, len(s.Labels))
-	if e.Modes != nil {
-		p.Modes = e.Modes[first:end:end]
-	}
+	nx, nu := s.Observation, s.Control
+	p.Observations, p.Mask = between(e.Observations, nx, first, end), between(e.Mask, nx, first, end)
+	p.Levels, p.exact = between(e.Levels, nx, first, end), between(e.exact, nx, first, end)
+	p.Controls, p.acts = between(e.Controls, nu, first, end), between(e.acts, nu, first, end)
+	p.States, p.Labels = between(e.States, s.State, first, end), between(e.Labels, len(s.Labels), first, end)
+	p.Modes = between(e.Modes, 1, first, end)
 	return p
+}
+
+// between are the rows from first to end; nil stays nil. Its capacity ends with them: an append cannot write into those
+// that follow.
+func between[V any](rows []V, width, first, end int) []V {
+	if rows == nil {
+		return nil
+	}
+	return rows[first*width : end*width : end*width]
 }
 
 // Season is the number of steps of a usual season of the calendar: a year of weeks, months or quarters, a week of days,

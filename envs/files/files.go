@@ -32,7 +32,7 @@
 //	     csv.go     parquet.go       package array
 //	       +------+------+                  |
 //	              | rows of text            | arrays of numbers
-//	          table.go                  arrays.go, fields.go
+//	          table.go, cells.go        arrays.go, fields.go
 //	              | recording.go: order     | array_times.go: checks times
 //	              | and even grid           |
 //	              +------------+------------+

@@ -251,11 +251,7 @@ func (c *clock) near(t, step float64) float64 {
 	if need = max(0, need); 5-math.Floor(math.Log10(math.Abs(t))) >= need {
 		return rounded(t)
 	}
-	r, err := strconv.ParseFloat(strconv.FormatFloat(t, 'f', int(need), 64), 64)
-	if err != nil {
-		return t
-	}
-	return r
+	return writtenAs(t, 'f', int(need))
 }
 
 // writeNumber is a number with the decimals of the column. Zeros at the end are left out if the column leaves them

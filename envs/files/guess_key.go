@@ -64,7 +64,7 @@ func (c *sampled) beside(other *sampled) *sampled {
 	}
 	both := &sampled{name: c.name + "," + other.name, numeric: c.numeric && other.numeric}
 	for i, text := range c.texts {
-		both.texts = append(both.texts, nameOf([]string{text, other.texts[i]}))
+		both.texts = append(both.texts, NameOf([]string{text, other.texts[i]}))
 	}
 	return both
 }

@@ -95,29 +95,25 @@ func (s Scale) Units(c int, path, before []float64) []float64 {
 func (d *Dataset) Measure(episodes []int) Normalisation {
 	var n Normalisation
 	if !d.Images() {
-		n.Observations = d.measure(d.Spec.Observation, episodes, func(e *Episode) ([]float32,
-			[]float32,
-		) {
-			return e.Observations, e.Mask
-		})
+		n.Observations = measureScale(d.Spec.Observation, d.eachObservation(episodes))
 		for c, origin := range d.Origins {
 			n.Observations.Mean[c] += origin
 		}
 	}
-	n.Controls = d.measureControls(episodes)(d.Spec.Control, d.eachControl(episodes))
+	n.Controls = d.measureControls(episodes)
 	return n
 }
 
-// measureControls is the way to measure controls, which have all digits of float64 or those of float32.
-func (d *Dataset) measureControls(episodes []int) func(width int, each func(visit func(channel int, v float64))) Scale {
+// measureControls is the scale of controls, which have all digits of float64 or those of float32.
+func (d *Dataset) measureControls(episodes []int) Scale {
 	exact := slices.ContainsFunc(episodes, func(i int) bool { return d.Episodes[i].acts != nil })
 	switch {
 	case d.Spec.Control == 0:
-		return func(int, func(func(int, float64))) Scale { return Scale{} }
+		return Scale{}
 	case exact:
-		return measureExact
+		return measureExact(d.Spec.Control, d.eachControl(episodes))
 	}
-	return measureScale
+	return measureScale(d.Spec.Control, d.eachControl(episodes))
 }
 
 // eachControl visits the controls of episodes, but for those of first steps.
@@ -133,21 +129,19 @@ func (d *Dataset) eachControl(episodes []int) func(visit func(channel int, v flo
 	}
 }
 
-// measure is the scale of a signal over episodes. signal gives its rows and their mask; nil: nothing is missing.
-func (d *Dataset) measure(width int, episodes []int, signal func(*Episode) (data, mask []float32)) Scale {
-	if width == 0 {
-		return Scale{}
-	}
-	return measureScale(width, func(visit func(channel int, v float64)) {
+// eachObservation visits the observations of episodes that were measured.
+func (d *Dataset) eachObservation(episodes []int) func(visit func(channel int, v float64)) {
+	nx := d.Spec.Observation
+	return func(visit func(channel int, v float64)) {
 		for _, i := range episodes {
-			data, mask := signal(&d.Episodes[i])
-			for j, v := range data {
-				if mask == nil || mask[j] != 0 {
-					visit(j%width, float64(v))
+			e := &d.Episodes[i]
+			for j, v := range e.Observations {
+				if e.Mask == nil || e.Mask[j] != 0 {
+					visit(j%nx, float64(v))
 				}
 			}
 		}
-	})
+	}
 }
 
 // measureScale is the scale of values that each visits, channel by channel. Two passes, first for the means, keep

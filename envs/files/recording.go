@@ -39,13 +39,13 @@ func (t *table) close(e *rows) error {
 			T: T, Observations: converted[float32](e.observations), Controls: converted[float32](e.controls),
 			States: converted[float32](e.states), Labels: converted[float32](e.labels),
 		},
-		Levels: e.observations, acts: e.controls, Part: e.part, Name: e.id, Key: e.key, Source: source,
+		Levels: e.observations, acts: e.controls, Part: e.part, Name: NameOf(e.key), Key: e.key, Source: source,
 	}
 	for _, z := range e.modes {
 		episode.Modes = append(episode.Modes, int32(z))
 	}
-	if e.id != "" {
-		episode.Source = fmt.Sprintf("episode %s (%s)", e.id, episode.Source)
+	if episode.Name != "" {
+		episode.Source = fmt.Sprintf("episode %s (%s)", episode.Name, episode.Source)
 	}
 	// The one mask of a row is that of all its channels.
 	if e.mask != nil {
@@ -329,8 +329,11 @@ func (c *clock) suggestedStep(times []float64) string {
 }
 
 // rounded returns v with six significant digits: in the mean of many intervals the last digits are inexact.
-func rounded(v float64) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+func rounded(v float64) float64 { return writtenAs(v, 'g', 6) }
+
+// writtenAs is v in a form of strconv with so many digits, read back.
+func writtenAs(v float64, form byte, digits int) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(v, form, digits, 64), 64)
 	if err != nil {
 		return v
 	}

@@ -9,7 +9,6 @@ import (
 
 // rows are the rows of one recording.
 type rows struct {
-	id    string
 	key   []string // the texts that name it
 	lines []int
 	time  []float64 // of two columns the days, until they are joined

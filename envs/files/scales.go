@@ -94,19 +94,16 @@ func (d *Dataset) ownObservations(episodes []int) Scale {
 
 // ownControls is the scale of the controls of a recording, over its episodes.
 func (d *Dataset) ownControls(common Scale, episodes []int) Scale {
-	return scaleOfControls(common, d.measureControls(episodes), d.eachControl(episodes))
-}
-
-// scaleOfControls is the scale of the controls of a recording that each visits. A channel that does not vary there,
-// or that is a switch between 0 and 1, keeps the scale that all have in common: its level is what it says. each is
-// called more than once, and has to visit the same values every time.
-func scaleOfControls(common Scale, measure func(width int, each func(visit func(channel int, v float64))) Scale,
-	each func(visit func(channel int, v float64)),
-) Scale {
 	if common.identity() {
 		return Scale{}
 	}
-	s := measure(len(common.Mean), each)
+	return scaleOfControls(common, d.measureControls(episodes), d.eachControl(episodes))
+}
+
+// scaleOfControls is the scale of the controls of a recording that each visits, of which s was measured. A channel that
+// does not vary there, or that is a switch between 0 and 1, keeps the scale that all have in common: its level is what
+// it says.
+func scaleOfControls(common, s Scale, each func(visit func(channel int, v float64))) Scale {
 	own := make([]bool, len(s.Mean))
 	first := make([]float64, len(s.Mean))
 	begun, varies := make([]bool, len(s.Mean)), make([]bool, len(s.Mean))
@@ -158,8 +155,9 @@ func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 		return n
 	}
 	var acted Scale
-	if n.RecordingControls != nil && len(controls) > 1 {
-		acted = scaleOfControls(n.Controls, measureExact, eachOf(controls[1:], len(n.Controls.Mean)))
+	if n.RecordingControls != nil && len(controls) > 1 && !n.Controls.identity() {
+		each := eachOf(controls[1:], len(n.Controls.Mean))
+		acted = scaleOfControls(n.Controls, measureExact(len(n.Controls.Mean), each), each)
 	}
 	return n.with(measureExact(len(rows[0]), eachOf(rows, len(rows[0]))), acted)
 }

@@ -52,24 +52,13 @@ func (o *npzWriter) observations() {
 		o.rows("y", d.Spec.Observation, float32(math.NaN()), func(e *Episode) []float32 { return e.marked() })
 		return
 	}
-	o.array("y", func(w io.Writer) error {
-		if err := array.WriteHeader(w, array.Float64, []int{o.n, o.steps, d.Spec.Observation}); err != nil {
-			return err
-		}
-		for i := range d.Episodes {
-			e := &d.Episodes[i]
-			list := slices.Repeat([]float64{math.NaN()}, o.steps*d.Spec.Observation)
-			// An episode without levels has the same values in float32.
-			if copy(list, e.Levels) == 0 {
-				for j, v := range e.marked() {
-					list[j] = float64(v)
-				}
-			}
-			if err := array.WriteFloat64s(w, list); err != nil {
-				return err
+	o.exact("y", d.Spec.Observation, math.NaN(), func(e *Episode, list []float64) {
+		// An episode without levels has the same values in float32.
+		if copy(list, e.Levels) == 0 {
+			for j, v := range e.marked() {
+				list[j] = float64(v)
 			}
 		}
-		return nil
 	})
 }
 
@@ -80,16 +69,22 @@ func (o *npzWriter) controls() {
 		o.rows("u", nu, 0, func(e *Episode) []float32 { return e.Controls })
 		return
 	}
-	o.array("u", func(w io.Writer) error {
-		if err := array.WriteHeader(w, array.Float64, []int{o.n, o.steps, nu}); err != nil {
+	o.exact("u", nu, 0, func(e *Episode, list []float64) {
+		for j := range e.Controls {
+			list[j] = e.Acted(j)
+		}
+	})
+}
+
+// exact writes an array [N,T,width] of float64: fill writes the values of an episode over the padding.
+func (o *npzWriter) exact(name string, width int, padding float64, fill func(e *Episode, list []float64)) {
+	o.array(name, func(w io.Writer) error {
+		if err := array.WriteHeader(w, array.Float64, []int{o.n, o.steps, width}); err != nil {
 			return err
 		}
 		for i := range o.data.Episodes {
-			e := &o.data.Episodes[i]
-			list := make([]float64, o.steps*nu)
-			for j := range e.Controls {
-				list[j] = e.Acted(j)
-			}
+			list := slices.Repeat([]float64{padding}, o.steps*width)
+			fill(&o.data.Episodes[i], list)
 			if err := array.WriteFloat64s(w, list); err != nil {
 				return err
 			}

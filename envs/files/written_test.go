@@ -88,20 +88,24 @@ func TestTimes_FractionsOfSeconds(t *testing.T) {
 // TestTimes_FractionsOfArrays: dates of arrays are written to the microsecond.
 func TestTimes_FractionsOfArrays(t *testing.T) {
 	t.Parallel()
-	var y []float32
 	var milliseconds []int64
 	for i := range 60 {
-		y, milliseconds = append(y, float32(i)), append(milliseconds, 1704067200000+int64(10*i))
+		milliseconds = append(milliseconds, 1704067200000+int64(10*i))
 	}
-	times := datedArray(t, Options{}, y, "ms", milliseconds)
+	times := datedArray(t, Options{}, "ms", milliseconds)
 	if got := times.Text(60)[0]; got != "2024-01-01 00:00:00.6" {
 		t.Errorf("%s follows", got)
 	}
 }
 
-// datedArray are the times of an episode of arrays whose dates are numbers of a unit since 1970, as NumPy has them.
-func datedArray(t *testing.T, o Options, y []float32, unit string, at []int64) *Times {
+// datedArray are the times of an episode of arrays whose dates are numbers of a unit since 1970, as NumPy has them, and
+// whose observations are 0, 1, 2, …
+func datedArray(t *testing.T, o Options, unit string, at []int64) *Times {
 	t.Helper()
+	var y []float32
+	for i := range at {
+		y = append(y, float32(i))
+	}
 	data := []byte(header("<M8["+unit+"]", false, fmt.Sprintf("(%d,)", len(at))))
 	for _, v := range at {
 		data = binary.LittleEndian.AppendUint64(data, uint64(v))
@@ -150,13 +154,11 @@ func TestTimes_StepOfALeapSecond(t *testing.T) {
 // TestTimes_MonthEndsOfArrays: recordings at the ends of months stay there, whatever the day of the first.
 func TestTimes_MonthEndsOfArrays(t *testing.T) {
 	t.Parallel()
-	var y []float32
 	var days []int64
 	for i := range 40 {
-		y = append(y, float32(i))
 		days = append(days, time.Date(2021, time.Month(3+i), 0, 0, 0, 0, 0, time.UTC).Unix()/day)
 	}
-	times := datedArray(t, Options{}, y, "D", days)
+	times := datedArray(t, Options{}, "D", days)
 	if got, want := times.Text(40)[0]+" "+times.Text(41)[0], "2024-06-30 2024-07-31"; got != want {
 		t.Errorf("%s follow, want %s", got, want)
 	}
@@ -165,18 +167,17 @@ func TestTimes_MonthEndsOfArrays(t *testing.T) {
 // TestTimes_OfResampledArrays are the begins of the steps, as those of the same rows in a table.
 func TestTimes_OfResampledArrays(t *testing.T) {
 	t.Parallel()
-	var y []float32
 	var seconds []int64
 	var table strings.Builder
 	table.WriteString("t,y\n")
 	for i := range 120 {
 		at := time.Date(2021, 1, 14, 5+20*i, 0, 0, 0, time.UTC) // from a Thursday on
-		y, seconds = append(y, float32(i)), append(seconds, at.Unix())
+		seconds = append(seconds, at.Unix())
 		fmt.Fprintf(&table, "%s,%d\n", at.Format(time.DateTime), i)
 	}
 	for _, step := range []string{"1mo", "1q", "1w", "1d", "1b", "36h"} {
 		o := Options{Resample: step, Time: "t"}
-		arrays, rows := datedArray(t, o, y, "s", seconds), episodeTimes(t, step, table.String(), o)
+		arrays, rows := datedArray(t, o, "s", seconds), episodeTimes(t, step, table.String(), o)
 		for i := range 4 {
 			at := rows.moment(i)
 			if got := arrays.moment(i); got != at {
