@@ -12,10 +12,9 @@ func (t *Tape) PairTanh(y, own, other Tensor, k int) {
 	sameShape("PairTanh", own, other)
 	clearAll(y, own)
 	eachPair(own.Rows, k, func(pair, row, s int) {
-		to, b := y.row(pair), other.row(s)
-		for j, a := range own.row(row) {
-			to[j] = a + b[j]
-		}
+		to := y.row(pair)
+		copy(to, own.row(row))
+		kernel.Add(to, other.row(s))
 	})
 	kernel.Tanh(y.Value, y.Value)
 	record(t, &t.lists.pairTanh, pairTanhRecord{own: own, other: other, y: y, k: k})
