@@ -10,16 +10,15 @@ import (
 // encoded and verified as on any bus, but do not go through the broker, which would cost half a dozen copies and as
 // many changes of goroutine. Messages for parties outside the process, and all that is small, take the broker.
 type InProcess struct {
-	lending sync.RWMutex                             // held for reading while a reader is called
-	readers map[string]func(key string, data []byte) // of gradients, by subject
-	// sharing has a lock of its own: a reader may let its publisher wait for a party that puts a message into a queue.
-	sharing queues // of parameters
+	lending sync.RWMutex       // guards readers; no reader is called meanwhile
+	readers map[string]*reader // of gradients, by subject
+	sharing queues             // of parameters
 	limit   int    // bytes that may wait in a queue
 }
 
 // NewInProcess returns the carrier of one process.
 func NewInProcess() *InProcess {
-	return &InProcess{readers: make(map[string]func(string, []byte)), limit: queueBytes}
+	return &InProcess{readers: make(map[string]*reader), limit: queueBytes}
 }
 
 // Bus returns the bus of one party over its connection to the broker. Parameters go there, too, if there may be workers
@@ -78,23 +77,36 @@ func (b *inProcessBus) Lend(subject string, handle func(key string, data []byte)
 	if err != nil {
 		return nil, err
 	}
-	p := b.process
+	p, r := b.process, &reader{handle: handle}
 	p.lending.Lock()
-	p.readers[subject] = handle
+	p.readers[subject] = r
 	p.lending.Unlock()
-	return &loan{p, subject, over}, nil
+	return &loan{p, subject, r, over}, nil
+}
+
+// reader is who reads a subject of gradients. Its handler may let publishers wait for long; those of other readers do
+// not wait with them.
+type reader struct {
+	handle func(key string, data []byte)
+	calls  sync.RWMutex // held for reading while handle is called
+	ended  bool         // guarded by calls
 }
 
 // lend calls who reads a subject in this process, and reports whether there is one. The handler runs in the goroutine
 // of the publisher, which gets its memory back when lend returns.
 func (p *InProcess) lend(subject string, data []byte) bool {
 	p.lending.RLock()
-	defer p.lending.RUnlock()
-	handle := p.readers[base(subject)]
-	if handle == nil {
+	r := p.readers[base(subject)]
+	p.lending.RUnlock()
+	if r == nil {
 		return false
 	}
-	handle(last(subject), data)
+	r.calls.RLock()
+	defer r.calls.RUnlock()
+	if r.ended {
+		return false
+	}
+	r.handle(last(subject), data)
 	return true
 }
 
@@ -102,14 +114,21 @@ func (p *InProcess) lend(subject string, data []byte) bool {
 type loan struct {
 	process *InProcess
 	subject string
+	reader  *reader
 	over    Subscription
 }
 
 // Unsubscribe implements Subscription. It waits for publishers that are in the handler.
 func (s *loan) Unsubscribe() error {
-	s.process.lending.Lock()
-	delete(s.process.readers, s.subject)
-	s.process.lending.Unlock()
+	p := s.process
+	p.lending.Lock()
+	if p.readers[s.subject] == s.reader { // a later one may have taken its place
+		delete(p.readers, s.subject)
+	}
+	p.lending.Unlock()
+	s.reader.calls.Lock()
+	s.reader.ended = true
+	s.reader.calls.Unlock()
 	return s.over.Unsubscribe()
 }
 

@@ -69,6 +69,61 @@ func TestInProcess_HearsGradientsFromOutside(t *testing.T) {
 	}
 }
 
+// A coordinator that does not read keeps its own publishers waiting, and not those of other runs in the process, nor runs
+// that begin or end meanwhile.
+func TestInProcess_LendersWaitForThemselvesAlone(t *testing.T) {
+	broker, _ := recorder()
+	bus := NewInProcess().Bus(broker, false)
+	lend := func(run string, handle func(string, []byte)) Subscription {
+		sub, err := bus.(Lender).Lend("sy."+run+".data", handle)
+		if err != nil {
+			t.Error(err)
+		}
+		return sub
+	}
+	taken, hold, got := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	still := lend("still", func(string, []byte) { close(taken); <-hold })
+	other := lend("other", func(string, []byte) { got <- struct{}{} })
+	held, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(held)
+		publish(t, bus, "sy.still.data.open", "chunk")
+	}()
+	<-taken
+	go func() {
+		defer close(done)
+		ends := lend("ends", func(string, []byte) {})
+		publish(t, bus, "sy.other.data.open", "chunk")
+		<-got
+		for _, sub := range []Subscription{ends, other} {
+			if err := sub.Unsubscribe(); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("the other runs wait")
+	}
+	ended := make(chan struct{})
+	go func() { // it waits for the publisher that is in the handler
+		defer close(ended)
+		if err := still.Unsubscribe(); err != nil {
+			t.Error(err)
+		}
+	}()
+	select {
+	case <-ended:
+		t.Error("a handler runs after the end of its subscription")
+	case <-time.After(20 * time.Millisecond):
+	}
+	close(hold)
+	<-held
+	<-ended
+	<-done
+}
+
 func TestInProcess_SharesParameters(t *testing.T) {
 	for _, outside := range []bool{false, true} {
 		broker, carried := recorder()
