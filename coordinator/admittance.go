@@ -28,14 +28,16 @@ func (c *Coordinator) welcome(key string, msg wire.Message) bool {
 }
 
 // A key is banned when idleLimit members with it are idle, and those that deliver are fewer than one in mostly. One
-// alone rests longer and longer, and may be slow; many cost the broker copies of all that goes to everybody.
+// alone rests longer and longer, and may be slow; many cost the broker copies of all that goes to everybody. It is
+// banned, too, when as many of its workers are cut off within a minute: each costs lines of the log, and nobody else
+// comes under ever new tokens so fast.
 const (
 	idleLimit = 16
 	mostly    = 4
 )
 
-// inspect tells the gate who has delivered, bans keys that are there to deliver nothing, and gives up the members
-// whose key is banned. It is called at each tick.
+// inspect tells the gate who has delivered, bans keys that are there to deliver nothing or to be cut off, and gives up
+// the members whose key is banned. It is called at each tick.
 func (c *Coordinator) inspect(now time.Duration) {
 	if c.gate == nil || !c.machine.life.active() {
 		return
@@ -62,6 +64,16 @@ func (c *Coordinator) inspect(now time.Duration) {
 			c.gate.Ban(key, fmt.Sprintf("%d workers with it were given blocks of run %s and delivered none", n,
 				c.machine.cfg.Run))
 		}
+	}
+	for key, n := range c.expelled {
+		if n >= idleLimit && n > mostly*delivering[key] {
+			c.gate.Ban(key, fmt.Sprintf("%d workers with it were cut off within a minute in run %s", n, c.machine.cfg.Run))
+			delete(c.expelled, key) // if it is let in again, it begins anew
+		}
+	}
+	if now-c.expelledAt >= time.Minute {
+		clear(c.expelled)
+		c.expelledAt = now
 	}
 	c.gate.Delivering(c.machine.cfg.Run, delivering)
 }

@@ -116,6 +116,32 @@ func TestGated_MembersOfOneKey(t *testing.T) {
 	})
 }
 
+// Who comes under ever new tokens and goes on being cut off gets its key banned; those who are cut off now and then do
+// not.
+func TestGated_CutOffUnderEverNewTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause  time.Duration
+		banned bool
+	}{"at once": {50 * time.Millisecond, true}, "now and then": {10 * time.Second, false}} {
+		t.Run(name, func(t *testing.T) {
+			gated(t, func(gate *wire.Gate, run *coordinator.Coordinator, thief *client) {
+				for i := range 40 {
+					h := wire.Header{From: fmt.Sprint("evil", i), Token: uint64(i) + 1}
+					thief.send(thief.subjects.Control, &wire.Hello{Header: h, Slots: 1})
+					for range 5 { // an offence each
+						thief.send(thief.subjects.Control, &wire.Ready{Header: h, Size: toySize, Terms: []string{"loss", "kl"}})
+						h.Run = "another"
+					}
+					time.Sleep(c.pause)
+				}
+				if gate.Banned("UTHIEF") != c.banned {
+					thief.t.Errorf("banned: %v, want %v; %d were cut off", !c.banned, c.banned, len(run.Stats().Quarantined))
+				}
+			})
+		})
+	}
+}
+
 // Parameters are sent on demand so often as honest workers need them, and not as often as somebody asks.
 func TestGated_ParametersOnDemand(t *testing.T) {
 	gated(t, func(_ *wire.Gate, c *coordinator.Coordinator, thief *client) {

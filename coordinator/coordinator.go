@@ -48,6 +48,8 @@ type Coordinator struct {
 	shared     shm.Server     // nil: no memory is shared
 	unlaid     bool           // parameters could not be written there, and that is logged
 	present    map[string]int // members by key, at the last tick, and who said Hello since
+	expelled   map[string]int // workers by key that were cut off since expelledAt
+	expelledAt time.Duration
 	figures    published
 	waitLogged float64 // seconds after which a wait was last logged
 
@@ -106,6 +108,7 @@ func New(cfg Config, theta []float32, bus wire.Bus, obs Observer, log hclog.Logg
 		closing: make(chan struct{}),
 		initial: slices.Clone(theta), history: history{expected: new(Log), log: log}, saver: newSaver(store),
 		referee: trust.NewReferee(cfg.Referee), gate: cfg.Gate, present: make(map[string]int),
+		expelled: make(map[string]int),
 	}, nil
 }
 

@@ -65,6 +65,10 @@ func (c *Coordinator) execute() {
 		case eventCommand:
 			c.logMade()
 			c.note(cmd.event)
+			if cmd.event.Kind == EventQuarantine {
+				_, key := wire.SplitName(cmd.event.Worker)
+				c.expelled[key]++
+			}
 		case checkpointCommand:
 			c.logMade() // the log is ahead of every checkpoint
 			cmd.state.Term = c.machine.term

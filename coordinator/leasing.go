@@ -291,7 +291,7 @@ func (s *leasing) drop(now time.Duration, w *member, why string) {
 			s.lose(now, l, nil)
 		}
 	}
-	s.accounts.Forget(w.Account)
+	s.accounts.Leave(w.Account)
 	if w.ready {
 		s.life.waitSince = now
 		report := s.members.report()

@@ -114,6 +114,7 @@ func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	m.accounts.Rewind(cp.Step)
 	for _, w := range m.members.list {
 		m.transfer.endFetch(&w.fetch)
+		m.accounts.Leave(w.Account)
 	}
 	m.members.clear()
 	m.life.resume()

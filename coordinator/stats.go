@@ -27,11 +27,17 @@ type Stats struct {
 	Relayed       int      // passes whose parameters workers have handed on
 	Unrelayed     int      // chunks of them that were asked for and sent by the coordinator
 	Rollbacks     int      // times that the run went back
-	Quarantined   []string // names of the workers that were cut off
+	Quarantined   []string // names of the workers that were cut off, the newest maxQuarantined
 	Marks         []uint64 // of their tokens, see wire.Mark
 
 	Members []MemberStats // in order of arrival
 }
+
+// maxQuarantined is how many of the workers that were cut off are named.
+const maxQuarantined = 1024
+
+// newest are the last maxQuarantined of a list.
+func newest[T any](list []T) []T { return list[max(0, len(list)-maxQuarantined):] }
 
 // MemberStats is the state of one worker.
 type MemberStats struct {

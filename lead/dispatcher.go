@@ -27,7 +27,7 @@ const maxFound = 256
 // PoolView is what the runs know of their workers at one moment.
 type PoolView struct {
 	Members []Member
-	Banned  []Ban // all workers that were expelled since their runs were opened
+	Banned  []Ban // workers that were expelled since their runs were opened: of each run the newest
 }
 
 // Ban names a worker that a run has expelled, and the mark of its token.
@@ -57,7 +57,7 @@ type Dispatcher struct {
 	mu      sync.Mutex // guards the fields below
 	pool    *Pool
 	encoder *wire.Encoder
-	done    map[Ban]bool    // bans that the pool knows
+	done    map[Ban]bool    // bans of the last view, which the pool knows
 	refused map[string]bool // by worker and reason: refusals that are logged
 
 	foundFrom time.Duration // begin of the minute in which found were found
@@ -78,12 +78,6 @@ func (d *Dispatcher) Open(r Run, before bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pool.Open(d.now(), r, before)
-	// The list of bans of a run begins anew with its coordinator.
-	for ban := range d.done {
-		if ban.Run == r.Name {
-			delete(d.done, ban)
-		}
-	}
 	d.rouse()
 }
 
@@ -146,11 +140,13 @@ func (d *Dispatcher) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.now()
+	before := d.done
+	d.done = make(map[Ban]bool, len(view.Banned))
 	for _, ban := range view.Banned {
-		if !d.done[ban] {
-			d.done[ban] = true
+		if !before[ban] {
 			d.pool.Ban(ban.Mark)
 		}
+		d.done[ban] = true
 	}
 	d.pool.Observe(now, view.Members)
 	for _, a := range d.pool.Assign(now) {

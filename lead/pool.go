@@ -35,6 +35,9 @@ const (
 	// maxWorkers is the largest number of workers with one key: what the holder of one key says never keeps out the
 	// workers of others.
 	maxWorkers = 1024
+	// maxBanned is how many expelled workers are remembered. The oldest are forgotten: they could have come under new
+	// tokens just as well, and are expelled again if they are as they were.
+	maxBanned = 4096
 )
 
 // Member is a worker that is a member of a run. ID is its wire.Name and Mark that of its token. A Proven one has
@@ -82,7 +85,7 @@ type Pool struct {
 	workers []*pooled     // in the order in which they became known
 	known   map[identity]*pooled
 	keys    map[string]int  // number of workers by key
-	banned  map[uint64]bool // by mark
+	banned  []uint64        // marks, in the order in which they were banned; at most maxBanned
 	orders  uint64          // answers so far
 }
 
@@ -120,7 +123,7 @@ type pooled struct {
 
 // NewPool returns a pool without runs and workers.
 func NewPool() *Pool {
-	return &Pool{known: map[identity]*pooled{}, keys: map[string]int{}, banned: map[uint64]bool{}}
+	return &Pool{known: map[identity]*pooled{}, keys: map[string]int{}, }
 }
 
 // Open adds a run that has work. before says that the run may have workers from an earlier time, which will come back
@@ -180,7 +183,7 @@ func (p *Pool) forget(gone func(*pooled) bool) {
 // for a call that is not newer, ErrBanned for a worker that a run has expelled, and ErrFull if the pool has no room.
 func (p *Pool) Seek(now time.Duration, c Call) (Answer, error) {
 	who := identity{c.ID, c.Mark}
-	if p.banned[c.Mark] {
+	if slices.Contains(p.banned, c.Mark) {
 		return Answer{}, ErrBanned
 	}
 	w := p.known[who]
@@ -249,10 +252,11 @@ func (w *pooled) observe(now time.Duration, runs []string) {
 	w.heard = now
 }
 
-// Ban refuses the process with a mark for as long as the pool exists. It is forgotten at once. The mark is that of
+// Ban refuses the process with a mark until maxBanned others were banned. It is forgotten at once. The mark is that of
 // its token, so that nobody else is refused with it.
 func (p *Pool) Ban(mark uint64) {
-	p.banned[mark] = true
+	p.banned = append(p.banned, mark)
+	p.banned = p.banned[max(0, len(p.banned)-maxBanned):]
 	p.forget(func(w *pooled) bool { return w.mark == mark })
 }
 

@@ -440,6 +440,18 @@ func TestPool_BansAProcessNotAName(t *testing.T) {
 	}
 }
 
+// Who comes under ever new tokens, and is expelled each time, takes no more memory in the end.
+func TestPool_RemembersSoManyBans(t *testing.T) {
+	p := NewPool()
+	p.Open(0, Run{"a", 8}, true)
+	for mark := range uint64(2 * maxBanned) {
+		p.Ban(mark + 1)
+	}
+	if _, err := seek(p, 0, "w", 2*maxBanned); len(p.banned) != maxBanned || !errors.Is(err, ErrBanned) {
+		t.Errorf("%d are remembered, the last gets %v", len(p.banned), err)
+	}
+}
+
 // Whoever fills the pool fills it for its own key alone.
 func TestPool_IsBounded(t *testing.T) {
 	p := NewPool()

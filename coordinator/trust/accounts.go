@@ -3,6 +3,7 @@ package trust
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -103,29 +104,47 @@ func (a *Account) Clear() (since uint64, tainted bool) {
 	return a.since, tainted
 }
 
-// Accounts are what is known of all workers that were ever members. There is one more for each worker that ever did
-// something of note: see Forget.
+// maxGone is how many accounts of workers with one key are kept after they have gone.
+const maxGone = 4096
+
+// Accounts are what is known of all workers that are members, and of those that have gone and did something of note: see
+// Leave.
+//
+// Invariant: an account of a worker that has gone is once in gone, under the key of its first membership.
 type Accounts struct {
 	byToken map[uint64]*Account
-	before  map[uint64]uint64 // by mark, who contributed to the parameters before this coordinator, and since which step
+	gone    map[string][]*Account // by key, in the order in which they went; at most maxGone
+	before  map[uint64]uint64     // by mark, who contributed to the parameters before this coordinator, and since which step
 }
 
 // NewAccounts returns no accounts.
-func NewAccounts() Accounts { return Accounts{byToken: make(map[uint64]*Account)} }
+func NewAccounts() Accounts {
+	return Accounts{byToken: make(map[uint64]*Account), gone: make(map[string][]*Account)}
+}
 
 // Inherit notes who contributed under an earlier coordinator, by mark, and since which step. The map belongs to it.
 func (as *Accounts) Inherit(since map[uint64]uint64) { as.before = since }
 
-// Of returns the account of a token. It opens one if there is none. One that contributed under an earlier coordinator
-// is known by its mark.
+// Of returns the account of a worker that becomes a member. It opens one if there is none. One that contributed under
+// an earlier coordinator is known by its mark.
 func (as *Accounts) Of(token uint64, id string) *Account {
 	a := as.byToken[token]
 	if a == nil {
 		a = &Account{Token: token, Mark: wire.Mark(token), ID: id}
 		a.since, a.tainted = as.before[a.Mark]
 		as.byToken[token] = a
+		return a
 	}
+	as.back(a)
 	return a
+}
+
+// back takes an account out of those of workers that have gone, if it is there.
+func (as *Accounts) back(a *Account) {
+	_, key := wire.SplitName(a.ID)
+	if as.gone[key] = slices.DeleteFunc(as.gone[key], func(o *Account) bool { return o == a }); len(as.gone[key]) == 0 {
+		delete(as.gone, key)
+	}
 }
 
 // Banned returns the account of a token that was cut off; nil if it was not.
@@ -136,12 +155,40 @@ func (as *Accounts) Banned(token uint64) *Account {
 	return nil
 }
 
-// Forget closes an account in which nothing is noted. So a stranger who comes and goes leaves nothing behind. One who
-// spoke of a block stays known: cases compare accounts, and it must not confirm under a new one what it said before.
-func (as *Accounts) Forget(a *Account) {
-	if !a.tainted && a.Banned == "" && a.Offences == 0 && a.noise == 0 && !a.Unshared && !a.spoke {
+// Leave notes that a worker is a member no more. It closes an account in which nothing is noted, so a stranger who comes
+// and goes leaves nothing behind. One who spoke of a block stays known: cases compare accounts, and it must not confirm
+// under a new one what it said before.
+//
+// Whoever comes under ever new tokens leaves one account each. Of more than maxGone with one key the one is forgotten of
+// which the least is held, see weight, and of several the oldest. So nobody is rid of what is held against a token by
+// coming under others that only make noise.
+func (as *Accounts) Leave(a *Account) {
+	as.back(a)
+	if a.weight() == 0 {
 		delete(as.byToken, a.Token)
+		return
 	}
+	_, key := wire.SplitName(a.ID)
+	as.gone[key] = append(as.gone[key], a)
+	if len(as.gone[key]) > maxGone {
+		least := slices.MinFunc(as.gone[key], func(a, b *Account) int { return a.weight() - b.weight() })
+		as.back(least)
+		delete(as.byToken, least.Token)
+	}
+}
+
+// weight is how much would be lost with an account: 0 nothing, 1 what it said or sent, 2 which steps are to be undone if
+// it lied, 3 that it was cut off.
+func (a *Account) weight() int {
+	switch {
+	case a.Banned != "":
+		return 3
+	case a.tainted:
+		return 2
+	case a.Offences > 0 || a.noise > 0 || a.Unshared || a.spoke:
+		return 1
+	}
+	return 0
 }
 
 // Rewind forgets contributions to the parameters after a step, which do not count any more.

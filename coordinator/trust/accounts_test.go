@@ -33,7 +33,7 @@ func TestAccounts_ForgetsTheBlameless(t *testing.T) {
 	good, bad, old := as.Of(1, "good"), as.Of(2, "bad"), as.Of(3, "old")
 	bad.Offences++
 	for _, a := range []*Account{good, bad, old} {
-		as.Forget(a)
+		as.Leave(a)
 	}
 	if as.Of(1, "good") == good || as.Of(2, "bad") != bad {
 		t.Error("the wrong one was forgotten")
@@ -68,5 +68,42 @@ func TestAccount_Excess(t *testing.T) {
 		if got := c.account.Excess() != ""; got != c.want {
 			t.Errorf("%+v: got %v", c.account, got)
 		}
+	}
+}
+
+// Of workers that come under ever new tokens, so many are known as one key may have, and those of others. The oldest go
+// first, but one that was cut off, or whose contribution nobody confirmed, stays as long as there are others.
+func TestAccounts_AreBoundedByKey(t *testing.T) {
+	as := NewAccounts()
+	other, cut, tainted := as.Of(1, "a@UHONEST"), as.Of(2, "b@UTHIEF"), as.Of(3, "c@UTHIEF")
+	other.Refuse(false)
+	cut.Banned = "why"
+	tainted.Taint(5, wire.Gradient)
+	for _, a := range []*Account{other, cut, tainted} {
+		as.Leave(a)
+	}
+	for token := uint64(10); token < 10+2*maxGone; token++ {
+		a := as.Of(token, "x@UTHIEF")
+		a.Refuse(false)
+		as.Leave(a)
+		if as.Of(token, "x@UTHIEF") != a { // it comes back
+			t.Fatal("one that has just gone is not known")
+		}
+		as.Leave(a)
+	}
+	if n := len(as.byToken); n != maxGone+1 || len(as.gone["UTHIEF"]) != maxGone {
+		t.Errorf("%d accounts, %d of the thief, want %d", n, len(as.gone["UTHIEF"]), maxGone)
+	}
+	if as.Of(1, "a@UHONEST") != other || as.Banned(2) != cut || as.Of(3, "c@UTHIEF") != tainted || len(as.gone["UHONEST"]) != 0 {
+		t.Error("the wrong one was forgotten")
+	}
+	// Where all are cut off, the oldest goes: it could have come under a new token just as well.
+	for token := uint64(10); token < 10+2*maxGone; token++ {
+		a := as.Of(token, "x@UTHIEF")
+		a.Banned = "why"
+		as.Leave(a)
+	}
+	if len(as.gone["UTHIEF"]) != maxGone || as.Banned(2) != nil || as.Banned(9+2*maxGone) == nil {
+		t.Errorf("%d accounts of the thief", len(as.gone["UTHIEF"]))
 	}
 }
