@@ -84,9 +84,9 @@ type Pool struct {
 	settled time.Duration // until then no worker is sent away from its run
 	workers []*pooled     // in the order in which they became known
 	known   map[identity]*pooled
-	keys    map[string]int  // number of workers by key
-	banned  []uint64        // marks, in the order in which they were banned; at most maxBanned
-	orders  uint64          // answers so far
+	keys    map[string]int // number of workers by key
+	banned  []uint64       // marks, in the order in which they were banned; at most maxBanned
+	orders  uint64         // answers so far
 }
 
 // identity is what tells workers apart. Two processes may claim the same id; nobody can speak with another's key, nor
@@ -123,7 +123,7 @@ type pooled struct {
 
 // NewPool returns a pool without runs and workers.
 func NewPool() *Pool {
-	return &Pool{known: map[identity]*pooled{}, keys: map[string]int{}, }
+	return &Pool{known: map[identity]*pooled{}, keys: map[string]int{}}
 }
 
 // Open adds a run that has work. before says that the run may have workers from an earlier time, which will come back

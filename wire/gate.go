@@ -61,50 +61,6 @@ const (
 	state   Kind = lastKind + 1
 )
 
-// quota is how many messages of a kind the holders of one key may send: burst at once, rate per second, and each
-// worker that has delivered each more per second. All are several times what honest workers with a heartbeat of a tenth
-// of a second send; a fleet of a thousand with one key may start at the same time.
-type quota struct{ burst, rate, each float64 }
-
-// allowances are the quotas of all kinds.
-type allowances [lastKind + 2]quota
-
-// toCoordinator are the quotas of what workers say to a coordinator. A kind without a row has the rate 0: it is not
-// for a coordinator, and counts as unsound. Results and chunks have a low rate, as Expect adds those that were asked
-// for.
-var toCoordinator = allowances{
-	unsound:       {burst: 256, rate: 16},
-	KindHello:     {burst: 2048, rate: 64, each: 2},
-	KindFetch:     {burst: 4096, rate: 128, each: 32},
-	KindReady:     {burst: 4096, rate: 512, each: 32},
-	KindNeed:      {burst: 1024, rate: 64, each: 16},
-	KindResult:    {burst: 4096, rate: 64, each: 16},
-	KindChunk:     {burst: 4096, rate: 64},
-	KindHeartbeat: {burst: 8192, rate: 1024, each: 32},
-	KindBye:       {burst: 2048, rate: 32, each: 1},
-	KindSeek:      {burst: 4096, rate: 256, each: 2},
-	KindShare:     {burst: 2048, rate: 64, each: 2},
-	KindChunksAt:  {burst: 256, rate: 16},
-	state:         {burst: 1024, rate: 8, each: 2},
-}
-
-// toPeers are the quotas of what workers say to a worker: those with one key, however many, pull what is theirs. What
-// follows from a Pull is bounded where it is answered.
-var toPeers = allowances{
-	unsound:   {burst: 256, rate: 16},
-	KindPull:  {burst: 16384, rate: 4096},
-	KindChunk: {burst: 4096, rate: 64},
-	KindTheta: {burst: 4096, rate: 64},
-}
-
-// quotas are those of the ones who speak.
-func (g *Gate) quotas() *allowances {
-	if g != nil && g.peers {
-		return &toPeers
-	}
-	return &toCoordinator
-}
-
 const (
 	// maxSmall is more than the largest message of a worker that is no chunk of anything.
 	maxSmall = 64 << 10
@@ -196,6 +152,21 @@ func (g *Gate) Expect(key string, kind Kind, n int) {
 		c.refresh(g.now(), g.quotas()) // the time before takes nothing away from what is new
 		c.left[kind] += float64(n)
 		c.left[unsound] = min(c.left[unsound]+float64(n)/lenient, maxExcess)
+	}
+}
+
+// AtLeast lets each key that was heard so far send so many messages of a kind now, in place of what was left if that is
+// less. It is for what may come in each step, however short steps are: unlike Expect, it does not add up.
+func (g *Gate) AtLeast(kind Kind, n int) {
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now, quotas := g.now(), g.quotas()
+	for _, c := range g.keys { // the order does not matter
+		c.refresh(now, quotas)
+		c.left[kind] = max(c.left[kind], float64(n))
 	}
 }
 

@@ -230,3 +230,48 @@ func TestGate_Bans(t *testing.T) {
 	none.Expect(thief, KindChunk, 1)
 	none.Delivering("a", nil)
 }
+
+// pullsOf are the pulls at one worker in a step of a run of so many workers with one key, each of which keeps that many
+// blocks of as many chunks as there are sums: half a share at a time makes two for each worker, and each is pulled once.
+func pullsOf(workers, blocks int) int { return (workers - 1) * 2 * blocks }
+
+// Workers with one key pull in steps of 10 ms as much as each of them keeps, which is more than the quota by time: they
+// are heard, for ever. One that pulls again and again is not.
+func TestGate_PullsOfFastSteps(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	data := encoded(t, &Pull{})
+	for _, c := range []struct {
+		workers, times int
+		banned         bool
+	}{{4, 1, false}, {16, 1, false}, {64, 1, false}, {64, 3, false}, {16, 100, true}} {
+		g := NewPeerGate()
+		g.now = func() time.Time { return now }
+		kept, dropped := 2*2*c.workers, 0
+		for range 3000 {
+			g.AtLeast(KindPull, 4*kept)
+			for range c.times * pullsOf(c.workers, 2) {
+				if !g.Admit(honest, data) {
+					dropped++
+				}
+			}
+			now = now.Add(10 * time.Millisecond)
+		}
+		if g.Banned(honest) != c.banned || dropped > 0 != c.banned {
+			t.Errorf("%d workers, %d times: %d pulls were dropped; banned: %v", c.workers, c.times, dropped, g.Banned(honest))
+		}
+	}
+	// What may be pulled at once does not add up.
+	g := NewPeerGate()
+	g.now = func() time.Time { return now }
+	for range 1000 {
+		g.Admit(thief, data)
+		g.AtLeast(KindPull, 20_000)
+	}
+	admitted := 0
+	for g.Admit(thief, data) {
+		admitted++
+	}
+	if admitted != 20_000 {
+		t.Errorf("%d pulls were let in", admitted)
+	}
+}

@@ -13,7 +13,7 @@ type InProcess struct {
 	lending sync.RWMutex       // guards readers; no reader is called meanwhile
 	readers map[string]*reader // of gradients, by subject
 	sharing queues             // of parameters
-	limit   int    // bytes that may wait in a queue
+	limit   int                // bytes that may wait in a queue
 }
 
 // NewInProcess returns the carrier of one process.

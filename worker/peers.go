@@ -70,19 +70,25 @@ func (w *Worker) servePeer(key string, msg *wire.Pull) {
 	if l == nil || msg.First > len(l.crcs) || msg.Count > len(l.crcs)-msg.First {
 		return
 	}
+	share := w.share()
+	for i := msg.First; i < msg.First+msg.Count; i++ {
+		c := chunkOf{l, i, msg.From}
+		// Each chunk once at a time, and all that a key pulls within its share.
+		if w.gave[key] >= share || slices.Contains(w.sending, c) {
+			continue
+		}
+		w.gave[key]++
+		w.sending = append(w.sending, c)
+	}
+}
+
+// share is how many chunks the holders of one key may pull in this pass.
+func (w *Worker) share() int {
 	kept := 0
 	for _, l := range w.leases {
 		if l.Sections > 0 && l.finished() { // until then it belongs to the slots
 			kept += len(l.crcs)
 		}
 	}
-	for i := msg.First; i < msg.First+msg.Count; i++ {
-		c := chunkOf{l, i, msg.From}
-		// Each chunk once at a time, and all that a key pulls within its share.
-		if w.gave[key] >= servings*kept || slices.Contains(w.sending, c) {
-			continue
-		}
-		w.gave[key]++
-		w.sending = append(w.sending, c)
-	}
+	return servings * kept
 }

@@ -54,6 +54,28 @@ func TestReduce_OwnBlocks(t *testing.T) {
 	l.oneFault(t)
 }
 
+// However short steps are, pulls are heard of as many chunks as are served in each.
+func TestKeep_PullsOfFastSteps(t *testing.T) {
+	l := newListener(t)
+	pull, err := wire.NewEncoder().Encode(&wire.Pull{Header: wire.Header{Run: "r", From: "w2"}, Lease: 1, Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &lease{
+		Lease: wire.Lease{ID: 1, Step: 1, Work: wire.Gradient, Count: 1, Sections: 1}, block: vector.Block{Count: 1}, done: 1,
+		handed: 1, memory: l.memory, chunks: l.sums, crcs: make([]uint32, 64),
+	}
+	for range 1000 {
+		l.leases = []*lease{kept}
+		l.announce(kept)
+		for range servings * len(kept.crcs) {
+			if !l.gate.Admit("UFLEET", pull) {
+				t.Fatalf("dropped: %+v", l.gate.Offenders())
+			}
+		}
+	}
+}
+
 // A lease of a validation has no values that could be shared out: one that says so is dropped.
 func TestLease_ValidationInSections(t *testing.T) {
 	l := newListener(t)

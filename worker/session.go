@@ -325,6 +325,9 @@ func (w *Worker) announce(l *lease) {
 		r.Terms, r.Length, r.Checksum, r.Digest = l.sum.Terms, l.length, wire.Combine(l.crcs), l.digest
 		r.Digests = l.digests
 	}
+	if l.Sections > 0 { // a Pull asks for a chunk at least, so all that is served is let in
+		w.gate.AtLeast(wire.KindPull, w.share())
+	}
 	w.publish(w.subjects.Control, r)
 }
 
