@@ -107,14 +107,15 @@ func TestResume_OfATrial(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	sweeps := filepath.Join(t.TempDir(), "sweeps")
-	c.must("sweep", c.write("rates.yaml", remoteSweep), "--sweeps-dir", sweeps, "--web", "none", "--quiet", "--workers", "1")
+	c.must("sweep", c.write("rates.yaml", remoteSweep+"keep: all\n"), "--sweeps-dir", sweeps, "--web", "none", "--quiet", "--workers", "1")
 	runs := filepath.Join(sweeps, "rates", "runs")
 	before := c.must("runs", "ls", "--json", "--runs-dir", runs).out
-	refused := 0
+	refused, one := 0, ""
 	for i := range 6 {
-		r := c.run("resume", fmt.Sprintf("rates-%04d", i+1), "--runs-dir", runs, "--web", "none", "--quiet")
+		name := fmt.Sprintf("rates-%04d", i+1)
+		r := c.run("resume", name, "--runs-dir", runs, "--web", "none", "--quiet")
 		if r.code == exitUsage && strings.Contains(r.err, "is a trial of sweep rates, which alone continues it") {
-			refused++
+			refused, one = refused+1, name
 		} else if r.code != exitOK || !strings.Contains(r.out, "is finished") {
 			t.Errorf("trial %d: exit code %d, %s%s", i+1, r.code, r.out, r.err)
 		}
@@ -124,6 +125,12 @@ func TestResume_OfATrial(t *testing.T) {
 	}
 	if after := c.must("runs", "ls", "--json", "--runs-dir", runs).out; after != before {
 		t.Errorf("runs before\n%s\nand after\n%s", before, after)
+	}
+	// Under another name it is a run of its own.
+	c.must("runs", "rename", one, "own", "--runs-dir", runs)
+	c.must("resume", "own", "--runs-dir", runs, "--web", "none", "--quiet")
+	if out := c.must("runs", "show", "own", "--runs-dir", runs).out; !strings.Contains(out, "finished") {
+		t.Error(out)
 	}
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"testing"
 )
 
@@ -30,6 +31,37 @@ func TestRename_SaysWhatItWas(t *testing.T) {
 	}
 	if err := Rename(dir, "a", "c"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("the old name: %v", err)
+	}
+}
+
+// A trial that was renamed, by the command or by hand, is no trial of its sweep any more: it is a run that somebody has
+// stopped. Under its name it is one again.
+func TestRename_ATrialIsARunOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	for _, state := range []State{Interrupted, Finished} {
+		name := "s-" + string(state)
+		r, err := Create(dir, Draft{Name: name, Config: []byte("seed: 1\n"), Info: Info{Sweep: "s"}})
+		if err == nil {
+			err = r.Update(func(i *Info) { i.State = state })
+		}
+		if err == nil {
+			err = r.Close()
+		}
+		if err == nil {
+			err = Rename(dir, name, "own")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := Load(dir, "own"); err != nil || info.Sweep != "" || info.Stopped != (state == Interrupted) || info.Was != name {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if err := os.Rename(filepath.Join(dir, "own"), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := Load(dir, name); err != nil || info.Sweep != "s" || info.Stopped {
+			t.Errorf("%+v, %v", info, err)
+		}
 	}
 }
 

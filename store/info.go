@@ -110,10 +110,14 @@ func Look(dir, name string) (Info, error) {
 	return info, nil
 }
 
-// renamed gives the run the name of its folder, and keeps the name under which it began.
+// renamed gives the run the name of its folder, and keeps the name under which it began. A sweep knows its trials by
+// name: one of another name is a run of its own, which goes on when it is asked to.
 func (i *Info) renamed(folder string) {
 	if i.Name != folder && i.Name != "" {
 		i.Was = cmp.Or(i.Was, i.Name)
+		if i.Sweep != "" {
+			i.Sweep, i.Stopped = "", i.State != Finished
+		}
 	}
 	i.Name = folder
 	if i.Was == folder {
