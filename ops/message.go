@@ -167,7 +167,7 @@ type SweepRequest struct {
 	Files       map[string]string `json:"files,omitempty"`       // configuration files that it names, by path
 	Environment []string          `json:"environment,omitempty"` // NAME=value, of keys
 	Trials      int               `json:"trials,omitempty"`      // more of them, to extend
-	From        int               `json:"from,omitempty"`        // trials of a report to leave out at its beginning
+	From        int               `json:"from,omitempty"`        // trials of a report to leave out, or that there are to extend
 	Room        int               `json:"room,omitempty"`        // bytes that an answer may have; 0: any number
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -238,9 +239,15 @@ func (r Remote) Order(name string, o sweep.Order) (*Summary, error) {
 	return asked[Summary](r, ops.SweepRequest{Act: remoteActs[o], Name: name})
 }
 
-// Extend implements Operations. It returns when the sweep goes on.
+// Extend implements Operations. It returns when the sweep goes on. The request says how many trials there are, so that it
+// may be sent again if its answer was lost.
 func (r Remote) Extend(name string, more int) (*Shown, error) {
-	if _, err := asked[Summary](r, ops.SweepRequest{Act: ops.SweepExtend, Name: name, Trials: more}); err != nil {
+	now, err := asked[Shown](r, ops.SweepRequest{Act: ops.SweepShow, Name: name, From: math.MaxInt32}) // without trials
+	if err != nil {
+		return nil, err
+	}
+	q := ops.SweepRequest{Act: ops.SweepExtend, Name: name, Trials: more, From: now.Summary.Cap}
+	if _, err := asked[Summary](r, q); err != nil {
 		return nil, err
 	}
 	return r.Show(name)
@@ -294,7 +301,7 @@ func (m *Sweeps) answer(r ops.SweepRequest) (any, error) {
 	case ops.SweepBest:
 		return m.Best(r.Name)
 	case ops.SweepExtend:
-		v, err := m.Extend(r.Name, r.Trials)
+		v, err := m.extend(r)
 		if err != nil {
 			return nil, err
 		}

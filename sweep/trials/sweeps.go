@@ -306,6 +306,25 @@ func (m *Sweeps) Extend(name string, more int) (*Shown, error) {
 	return m.Show(name)
 }
 
+// extend is Extend for a request that may have come before: then the sweep has the trials already. From is the number
+// that it had; 0: an older client does not say.
+func (m *Sweeps) extend(r ops.SweepRequest) (*Shown, error) {
+	if _, err := m.here(r.Name); err != nil { // an earlier one may be under way
+		return nil, err
+	}
+	_, state, err := m.state(r.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.From > 0 && r.Trials > 0 && state.Spec.Trials == r.From+r.Trials:
+		return m.Show(r.Name)
+	case r.From > 0 && state.Spec.Trials != r.From:
+		return nil, config.Hint(config.Usagef("sweep %s was extended meanwhile, from %d trials to %d", r.Name, r.From,
+			state.Spec.Trials), "look at it, and extend it again if it is to have still more")
+	}
+	return m.Extend(r.Name, r.Trials)
+}
+
 // source is what a spec needs besides its text, so that a sweep can go on from its folder alone. It lies in
 // source.json. A sweep of a file on this machine has the folder of the file; one that was submitted has the files
 // themselves.

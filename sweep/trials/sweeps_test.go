@@ -252,6 +252,54 @@ func TestReady_PausedStaysPaused(t *testing.T) {
 	}
 }
 
+// TestRemote_ExtendsOnce: an extension that is sent again because its answer was lost adds its trials once, and one that was
+// overtaken by another adds none.
+func TestRemote_ExtendsOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	m, ended := hosted(t, dir)
+	defer ended()
+	if _, err := ask(m, ops.SweepRequest{Act: ops.SweepSubmit, Name: "s", Spec: smallSweep}); err != nil {
+		t.Fatal(err)
+	}
+	trials := func() int {
+		state, err := (Folder{dir, "s"}).State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state.Spec.Trials
+	}
+	stop := func() {
+		if _, err := m.Order("s", sweep.Halt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	var sent ops.SweepRequest
+	twice := Remote{func(r ops.SweepRequest) (ops.SweepAnswer, error) {
+		answer, err := m.Answer(r)
+		if r.Act != ops.SweepExtend || err != nil {
+			return answer, err
+		}
+		sent = r
+		stop() // else a repetition would be refused because the sweep is running
+		return m.Answer(r)
+	}}
+	if _, err := twice.Extend("s", 3); err != nil || trials() != 9 {
+		t.Errorf("%d trials after an extension of 6 by 3, %v", trials(), err)
+	}
+	if _, err := (Remote{m.Answer}).Extend("s", 2); err != nil || trials() != 11 {
+		t.Errorf("%d trials after another by 2, %v", trials(), err)
+	}
+	stop()
+	if _, err := m.Answer(sent); err == nil || !strings.Contains(err.Error(), "extended meanwhile, from 6 trials to 11") || trials() != 11 {
+		t.Errorf("a late repetition: %d trials, %v", trials(), err)
+	}
+	if _, err := m.Answer(ops.SweepRequest{Act: ops.SweepExtend, Name: "s", Trials: 1}); err != nil || trials() != 12 {
+		t.Errorf("an older client: %d trials, %v", trials(), err)
+	}
+}
+
 // TestRemote_LongReport: a report that is larger than a message comes whole.
 func TestRemote_LongReport(t *testing.T) {
 	t.Parallel()
