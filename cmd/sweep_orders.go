@@ -225,18 +225,33 @@ func (a *app) writeBest(b *trials.Best) error {
 // sweepExtendCommand is `sweep extend`. It leads a sweep of the folder itself; a coordinator continues its own.
 func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 	more := 0
+	var led *trials.Folder // the sweep that was led here to its end; nil: a coordinator leads it
 	c := a.sweepAskCommand(flags, sweepAsk{
 		cobra.Command{Use: "extend NAME", Short: "Add trials to a sweep"},
 		func(sweeps trials.Operations, args []string) (any, func() error, error) {
 			v, err := sweeps.Extend(args[0], more)
+			if here, ok := sweeps.(folderSweeps); ok && err == nil {
+				led = &trials.Folder{Dir: here.Dir, Name: args[0]}
+			}
 			return v, func() error {
-				if _, here := sweeps.(folderSweeps); here {
+				if led != nil {
 					return writeSweep(a.out, v)
 				}
 				return a.printf("sweep %s continues with %d more trials\n", args[0], more)
 			}, err
 		},
 	})
+	ask := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := ask(c, args); err != nil || led == nil {
+			return err
+		}
+		state, err := led.State()
+		if err != nil {
+			return err
+		}
+		return state.Fruitless() // as the command that began it
+	}
 	c.Flags().IntVar(&more, "trials", 0, "number of trials to add; whole cohorts give the same result as a longer sweep")
 	flags.train.add(c, a.cores)
 	flags.page.add(c)

@@ -18,6 +18,7 @@ type Leg struct {
 	Replicates       int      // of the trial
 	Settings         Settings // with that of the seed
 	Step             uint64   // the update at which it ends
+	From             uint64   // that at which the leg before it ended; 0: it is the first of its run
 	Rung             int      // from 0
 	Last             bool     // the training ends there
 }
@@ -292,6 +293,9 @@ func (e *Engine) start(ctx context.Context, l leg) error {
 			e.state.Spec.Replicates.Key,
 			fmt.Sprint(t.Seeds[l.replicate]),
 		}),
+	}
+	if before := t.Runs[l.replicate].Results; len(before) > 0 {
+		work.From = before[len(before)-1].Step
 	}
 	e.running++
 	go func() {

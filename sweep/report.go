@@ -119,11 +119,11 @@ func (s *State) Word() string {
 	return "running"
 }
 
-// ErrFruitless is returned for a sweep that has ended without a result: every trial failed or diverged.
-var ErrFruitless = errors.New("no trial of the sweep has a result")
+// ErrFruitless is returned for a sweep that has ended without a best trial.
+var ErrFruitless = errors.New("no trial of the sweep is complete")
 
-// Fruitless returns ErrFruitless, with the number of failures and the first reason, if the sweep is done and
-// every trial failed or diverged; otherwise nil.
+// Fruitless returns ErrFruitless, with what became of the trials and the first reason, if the sweep is done and no
+// trial is complete; otherwise nil.
 func (s *State) Fruitless() error {
 	count, first := map[Status]int{}, ""
 	for _, t := range s.Trials {
@@ -132,11 +132,11 @@ func (s *State) Fruitless() error {
 		}
 		count[t.Status]++
 	}
-	failed, diverged := count[StatusFailed], count[StatusDiverged]
-	if !s.Done || len(s.Trials) == 0 || failed+diverged < len(s.Trials) {
+	if !s.Done || len(s.Trials) == 0 || count[StatusComplete] > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d failed and %d diverged; the first: %s", ErrFruitless, failed, diverged, first)
+	return fmt.Errorf("%w: %d pruned, %d failed and %d diverged; the first: %s", ErrFruitless, count[StatusPruned],
+		count[StatusFailed], count[StatusDiverged], first)
 }
 
 // notes are what a reader of the results has to know.

@@ -69,8 +69,11 @@ func (f *fake) Lead(ctx context.Context, l Leg) (Result, error) {
 	name := fmt.Sprintf("%d-%d", l.Trial, l.Replicate)
 	f.mu.Lock()
 	f.legs[fmt.Sprintf("%s@%d", name, l.Rung)]++
-	stopped := f.stop()
+	stopped, before := f.stop(), f.reached[name]
 	f.mu.Unlock()
+	if l.From != before {
+		return Result{}, fmt.Errorf("run %s is said to be at %d, it is at %d", name, l.From, before)
+	}
 	if stopped {
 		<-ctx.Done()
 		return Result{}, ErrInterrupted
@@ -324,5 +327,33 @@ func TestJournal_DamageIsNamed(t *testing.T) {
 	}
 	if _, _, err := OpenJournal(path); !errors.Is(err, ErrJournal) || !strings.Contains(err.Error(), "line 2: its checksum") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestFruitless: a sweep without a complete trial has no result, also if some of its trials were pruned: the one that went
+// on has failed later.
+func TestFruitless(t *testing.T) {
+	for _, c := range []struct {
+		statuses []Status
+		done     bool
+		want     string
+	}{
+		{[]Status{StatusPruned, StatusFailed}, true, "1 pruned, 1 failed and 0 diverged; the first: the disk is full"},
+		{[]Status{StatusDiverged, StatusFailed}, true, "0 pruned, 1 failed and 1 diverged; the first: the disk is full"},
+		{[]Status{StatusPruned, StatusFailed, StatusComplete}, true, ""},
+		{[]Status{StatusPruned, StatusFailed}, false, ""},
+		{nil, true, ""},
+	} {
+		s := &State{Done: c.done}
+		for _, status := range c.statuses {
+			trial := &Trial{Status: status}
+			if status == StatusFailed {
+				trial.Reason = "the disk is full"
+			}
+			s.Trials = append(s.Trials, trial)
+		}
+		if err := s.Fruitless(); (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, ErrFruitless) || !strings.HasSuffix(err.Error(), c.want)) {
+			t.Errorf("%v: got %v", c.statuses, err)
+		}
 	}
 }

@@ -102,6 +102,7 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	if err := r.host.Prepare(&order); err != nil {
 		return sweep.Result{}, err
 	}
+	r.miss(order.Name, l.From)
 	info, err := r.host.Advance(ctx, order, l.Step)
 	if err != nil {
 		return sweep.Result{}, ending(err, order.Name)
@@ -121,6 +122,19 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 		return m.result, m.err
 	case <-ctx.Done(): // a measurement is not waited for: the sweep makes it anew when it goes on
 		return sweep.Result{}, sweep.ErrInterrupted
+	}
+}
+
+// miss warns of a run that has made updates for the sweep and is not there any more. It is trained again: the same bits,
+// at the same cost.
+func (r *runner) miss(run string, from uint64) {
+	if from == 0 {
+		return
+	}
+	if _, err := store.Peek(r.runsDir, run); errors.Is(err, store.ErrNotFound) {
+		r.log.Warn("the run of a trial is gone and is trained again from the beginning, to the same bits", "run", run,
+			"updates", from, "runs_dir", r.runsDir,
+			"hint", "it was removed or renamed, or the sweep began with another folder of runs: stop it and lead it with that one")
 	}
 }
 

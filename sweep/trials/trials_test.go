@@ -340,6 +340,25 @@ parameters:
 	}
 }
 
+// TestMiss: of a run that is to go on and is not there the log says so, and not of one that begins, or is there.
+func TestMiss(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	r := runner{runsDir: t.TempDir(), log: hclog.New(&hclog.LoggerOptions{Output: &b})}
+	there, err := store.Create(r.runsDir, store.Draft{Name: "s-0002", Config: []byte("seed: 1\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	r.miss("s-0001", 0)
+	if r.miss("s-0002", 4); b.Len() > 0 {
+		t.Error(b.String())
+	}
+	if r.miss("s-0001", 4); !strings.Contains(b.String(), "s-0001") || !strings.Contains(b.String(), "another folder of runs") {
+		t.Errorf("the log says %q", b.String())
+	}
+}
+
 // TestLead_EndsBeforeItsRung: a trial that ends by train.patience is finished, and counts the updates that it has made.
 func TestLead_EndsBeforeItsRung(t *testing.T) {
 	t.Parallel()
