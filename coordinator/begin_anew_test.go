@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/coordinator/trust"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -26,6 +27,46 @@ func TestMachine_BeginsAnewWithTheScalesOfBefore(t *testing.T) {
 	m.run.beginAnew(0)
 	if !slices.Equal(m.run.state, before) || m.run.integers.Misfits() != 0 || m.leasing.pass != 1 {
 		t.Errorf("exponent %g, want %g; pass %d", m.run.state[40], before[40], m.leasing.pass)
+	}
+}
+
+// A step that begins anew because somebody lied is confirmed block by block, however few are otherwise: a liar that comes
+// back under another name does not have it begun anew again. The next step is as before.
+func TestMachine_BeginsAnewBlockByBlock(t *testing.T) {
+	m := newMachine(Config{
+		Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128, Audit: 1e-9,
+		Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
+	}, make([]float32, 40), 64)
+	m.start(0)
+	audited := func() (all bool) {
+		all = true
+		for _, id := range []string{"a", "b"} {
+			w := testMember(id, 1, 2)
+			w.ready = true
+			m.members.add(w)
+		}
+		if m.leasing.assign(0); len(m.leasing.leases) < 2 {
+			t.Fatal("not all is leased")
+		}
+		for _, l := range m.leasing.leases {
+			all = all && l.Audited
+		}
+		m.members.clear()
+		return all
+	}
+	if audited() {
+		t.Fatal("the step is confirmed from the start")
+	}
+	liar := m.accounts.Of(7, "liar")
+	liar.Taint(m.run.opt.step, wire.Gradient)
+	if !m.judgement.quarantine(0, []*trust.Account{liar}, "it lied") || m.leasing.pass != 1 {
+		t.Fatalf("pass %d: the step did not begin anew", m.leasing.pass)
+	}
+	if !audited() {
+		t.Error("blocks of the step that began anew are used unconfirmed")
+	}
+	if m.auditing.Repeats(m.run.opt.step + 1) {
+		t.Error("the next step is confirmed, too")
 	}
 }
 

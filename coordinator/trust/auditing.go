@@ -16,7 +16,7 @@ type Auditing struct {
 	Share float64 // of the blocks
 	Sums  float64 // of sums by workers, and of the blocks that they sum; Share if that is more
 	Here  bool    // the referee confirms, and no worker is asked
-	// allBelow is the step below which all blocks are audited. Steps that were undone because of a worker that lied are
+	// allBelow is the step below which all blocks are audited. Steps that were undone, or begun anew, because of a lie are
 	// confirmed block by block when they are made again. If that worker comes back under another name, it can delay the
 	// run, but not stop it.
 	// Invariant: it never falls.
