@@ -281,8 +281,8 @@ func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 }
 
 // beginAnew throws away all work at the present parameters. It is for what somebody contributed who lied, or for a
-// pass that cannot be finished because a block is contradicted and its holder gone. The step is confirmed block by block
-// then: whoever did that could do it again and again under other names.
+// pass that cannot be finished because a block is contradicted and its holder gone. The step is confirmed block by
+// block then: whoever did that could do it again and again under other names.
 func (r *run) beginAnew(now time.Duration) {
 	r.leasing.auditing.Undone(r.opt.step)
 	r.leasing.pass++

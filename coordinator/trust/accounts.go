@@ -107,14 +107,14 @@ func (a *Account) Clear() (since uint64, tainted bool) {
 // maxGone is how many accounts of workers with one key are kept after they have gone.
 const maxGone = 4096
 
-// Accounts are what is known of all workers that are members, and of those that have gone and did something of note: see
-// Leave.
+// Accounts are what is known of all workers that are members, and of those that have gone and did something of note:
+// see Leave.
 //
 // Invariant: an account of a worker that has gone is once in gone, under the key of its first membership.
 type Accounts struct {
 	byToken map[uint64]*Account
 	gone    map[string][]*Account // by key, in the order in which they went; at most maxGone
-	before  map[uint64]uint64     // by mark, who contributed to the parameters before this coordinator, and since which step
+	before  map[uint64]uint64     // by mark, since which step who contributed under an earlier coordinator
 }
 
 // NewAccounts returns no accounts.
@@ -155,13 +155,13 @@ func (as *Accounts) Banned(token uint64) *Account {
 	return nil
 }
 
-// Leave notes that a worker is a member no more. It closes an account in which nothing is noted, so a stranger who comes
-// and goes leaves nothing behind. One who spoke of a block stays known: cases compare accounts, and it must not confirm
-// under a new one what it said before.
+// Leave notes that a worker is a member no more. It closes an account in which nothing is noted, so a stranger who
+// comes and goes leaves nothing behind. One who spoke of a block stays known: cases compare accounts, and it must not
+// confirm under a new one what it said before.
 //
-// Whoever comes under ever new tokens leaves one account each. Of more than maxGone with one key the one is forgotten of
-// which the least is held, see weight, and of several the oldest. So nobody is rid of what is held against a token by
-// coming under others that only make noise.
+// Whoever comes under ever new tokens leaves one account each. Of more than maxGone with one key, the one is forgotten
+// in which the least is noted, see weight, and of several the oldest. So nobody is rid of what is held against a token
+// by coming under others that only make noise.
 func (as *Accounts) Leave(a *Account) {
 	as.back(a)
 	if a.weight() == 0 {
@@ -177,8 +177,8 @@ func (as *Accounts) Leave(a *Account) {
 	}
 }
 
-// weight is how much would be lost with an account: 0 nothing, 1 what it said or sent, 2 which steps are to be undone if
-// it lied, 3 that it was cut off.
+// weight is how much would be lost with an account: 0 nothing, 1 what it said or sent, 2 which steps are to be undone
+// if it lied, 3 that it was cut off.
 func (a *Account) weight() int {
 	switch {
 	case a.Banned != "":

@@ -239,8 +239,8 @@ func (r Remote) Order(name string, o sweep.Order) (*Summary, error) {
 	return asked[Summary](r, ops.SweepRequest{Act: remoteActs[o], Name: name})
 }
 
-// Extend implements Operations. It returns when the sweep goes on. The request says how many trials there are, so that it
-// may be sent again if its answer was lost.
+// Extend implements Operations. It returns when the sweep goes on. The request says how many trials there are, so that
+// it may be sent again if its answer was lost.
 func (r Remote) Extend(name string, more int) (*Shown, error) {
 	now, err := asked[Shown](r, ops.SweepRequest{Act: ops.SweepShow, Name: name, From: math.MaxInt32}) // without trials
 	if err != nil {

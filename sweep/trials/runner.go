@@ -125,8 +125,8 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	}
 }
 
-// miss warns of a run that has made updates for the sweep and is not there any more. It is trained again: the same bits,
-// at the same cost.
+// miss warns of a run that has made updates for the sweep and is not there any more. It is trained again: the same
+// bits, at the same cost.
 func (r *runner) miss(run string, from uint64) {
 	if from == 0 {
 		return
@@ -134,7 +134,7 @@ func (r *runner) miss(run string, from uint64) {
 	if _, err := store.Peek(r.runsDir, run); errors.Is(err, store.ErrNotFound) {
 		r.log.Warn("the run of a trial is gone and is trained again from the beginning, to the same bits", "run", run,
 			"updates", from, "runs_dir", r.runsDir,
-			"hint", "it was removed or renamed, or the sweep began with another folder of runs: stop it and lead it with that one")
+			"hint", "it was removed or renamed, or the sweep began with another folder of runs; then lead it there")
 	}
 }
 
