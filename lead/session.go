@@ -153,7 +153,7 @@ func (s *Session) dispatch(ctx context.Context) (end func()) {
 }
 
 // View is what a run knows of its workers, in the form that a dispatcher reads. A member has proven itself if the
-// run could use something of it; the banned are all that this coordinator has expelled.
+// run could use something of it; the banned are the newest that this coordinator has expelled.
 func View(run string, s coordinator.Stats) PoolView {
 	var v PoolView
 	for _, m := range s.Members {
