@@ -135,8 +135,11 @@ func (s *State) Fruitless() error {
 	if !s.Done || len(s.Trials) == 0 || count[StatusComplete] > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d pruned, %d failed and %d diverged; the first: %s", ErrFruitless, count[StatusPruned],
-		count[StatusFailed], count[StatusDiverged], first)
+	if first != "" { // pruned trials have none
+		first = "; the first: " + first
+	}
+	return fmt.Errorf("%w: %d pruned, %d failed and %d diverged%s", ErrFruitless, count[StatusPruned], count[StatusFailed],
+		count[StatusDiverged], first)
 }
 
 // notes are what a reader of the results has to know.
