@@ -340,6 +340,7 @@ func TestFruitless(t *testing.T) {
 	}{
 		{[]Status{StatusPruned, StatusFailed}, true, "1 pruned, 1 failed and 0 diverged; the first: the disk is full"},
 		{[]Status{StatusDiverged, StatusFailed}, true, "0 pruned, 1 failed and 1 diverged; the first: the disk is full"},
+		{[]Status{StatusPruned, StatusPruned}, true, "2 pruned, 0 failed and 0 diverged"},
 		{[]Status{StatusPruned, StatusFailed, StatusComplete}, true, ""},
 		{[]Status{StatusPruned, StatusFailed}, false, ""},
 		{nil, true, ""},
