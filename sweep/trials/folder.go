@@ -255,6 +255,10 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 	// Beside the checkpoints; the log stays with the run.
 	files := []string{"config.yaml", "run.json", "overrides.txt", "metrics.jsonl", "normalisation.json"}
 	kept, err := os.ReadDir(filepath.Join(from, store.Checkpoints))
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Hint(fmt.Errorf("run %s has no checkpoints in %s: %w", run, runsDir, err),
+			"it was removed or renamed; %s sweep best %s prints the command that trains it again", program, f.Name)
+	}
 	if err != nil {
 		return err
 	}

@@ -314,6 +314,13 @@ func TestLead_KeepBest(t *testing.T) {
 			t.Errorf("trial %d is %s, the best is %d, and it has checkpoints: %t", trial.ID, trial.Status, best[0].ID, err == nil)
 		}
 	}
+	run := RunName("s", best[0].ID, 1, 1)
+	if err := os.RemoveAll(filepath.Join(f.Runs(), run)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.KeepBest(state, f.Runs(), "switchyard"); !strings.Contains(fmt.Sprint(err), run) || !strings.Contains(config.HintOf(err), "switchyard sweep best s") {
+		t.Errorf("the best run was removed: %v; %s", err, config.HintOf(err))
+	}
 }
 
 // TestLead_MetricsThatAreNotFinite: a trial whose metric is not finite has diverged. It has not failed, as one that
