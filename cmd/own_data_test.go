@@ -6,10 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/trained"
 )
 
 // writeTrajectories writes CSV files of a damped oscillator under a control, of unequal lengths. One in four has a gap,
@@ -239,6 +242,35 @@ func TestForecast_HasDatesAndIDsOfTheFiles(t *testing.T) {
 	}
 	if r := c.run("forecast", "shops", "--horizon", "2", "--controls", next); r.code != exitData || !strings.Contains(r.err, "no row for 01/07/2023 of south") {
 		t.Errorf("a plan of other months: exit code %d, %s", r.code, r.err)
+	}
+}
+
+// TestPlan_FilesWithAndWithoutTimes: rows of a plan are joined by their times to recordings that have these, also where
+// the first recording has none.
+func TestPlan_FilesWithAndWithoutTimes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var paths []string
+	for name, text := range map[string]string{
+		"a.csv": "y,u\n1,1\n2,1\n3,1\n", "b.csv": "date,y,u\n2024-01-01,1,1\n2024-01-02,2,1\n2024-01-03,3,1\n",
+		"plan.csv": "date,u\n2024-01-05,5\n2024-01-04,4\n",
+	} {
+		paths = append(paths, filepath.Join(dir, name))
+		if err := os.WriteFile(paths[len(paths)-1], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(paths)
+	d, err := files.Read(paths[:2], files.Options{Time: "date"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, columns := trained.RecordingsOf(d)
+	if err := plan(paths[2], columns, list, 2); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(list[0].Coming, list[1].Coming); got != "[[5] [4]] [[4] [5]]" {
+		t.Errorf("the controls are %s, want those without times in their order, and the others by date", got)
 	}
 }
 

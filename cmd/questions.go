@@ -281,9 +281,10 @@ func readControls(path string, c trained.Columns, like trained.Recording) (*file
 }
 
 // plan gives recordings the controls of the horizon steps that follow each. All recordings are of one data set: the
-// columns of the first are those of all.
+// columns of the first are those of all, and those of the first that has times.
 func plan(path string, c trained.Columns, list []trained.Recording, horizon int) error {
-	p, err := readControls(path, c, list[0])
+	dated := slices.IndexFunc(list, func(r trained.Recording) bool { return r.Times != nil })
+	p, err := readControls(path, c, list[max(0, dated)])
 	for i := 0; err == nil && i < len(list); i++ {
 		list[i].Coming, err = p.After(list[i].Key, list[i].Times, len(list[i].Observations), horizon)
 	}

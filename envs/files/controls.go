@@ -185,35 +185,30 @@ func (p *Plan) row(in rowSource, line, header []string, columns []int) error {
 // or by those of its columns that the file has, and by the time, if it has that; else they are taken in their order.
 // It returns the controls [horizon][nu], which share memory with the plan, or an *Error: for a time that is off the
 // grid of the recording, for two rows of a step, and for a step without a row. Rows of other recordings and of other
-// steps are ignored.
+// steps are ignored. Rows may be in any order, but for times of the day without a day.
 func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64, error) {
-	coming := map[int]int{} // the row of each step
+	if p.times == nil {
+		times = nil
+	}
 	// In such files the control between two steps stands beside the first of them.
-	if p.times != nil && times != nil && times.after {
+	if times != nil && times.after {
 		from--
 	}
-	for i := range p.Rows {
-		if !p.of(key, i) {
-			continue
-		}
-		step := from + len(coming)
-		if p.times != nil && times != nil {
-			var err error
-			if step, err = times.Step(p.times[i]); err != nil {
-				return nil, controlFault(p.path, fmt.Sprintf("row %d", i+1), "write times in the form of the data, which continue "+
-					"with "+strings.Join(times.Text(from), " "), "%v", err)
-			}
-		}
+	of, steps, err := p.steps(key, times, from)
+	if err != nil {
+		return nil, err
+	}
+	coming := map[int]int{} // the row of each step
+	for i, step := range steps {
 		if other, twice := coming[step]; twice {
 			remedy := "leave one of them out"
 			if missing := p.missing(); len(key) > 0 && len(missing) > 0 {
 				remedy += ", or say which recording each row is for: there is no column " + strings.Join(missing, " or ")
 			}
-			return nil, controlFault(p.path, fmt.Sprintf("row %d", i+1), remedy, "it has the same time as row %d", other+1)
+			return nil, controlFault(p.path, fmt.Sprintf("row %d", of[i]+1), remedy, "it has the same time as row %d", other+1)
 		}
-		coming[step] = i
+		coming[step] = of[i]
 	}
-	// Every step of the forecast needs a row; rows may be in any order.
 	rows := make([][]float64, horizon)
 	for h := range rows {
 		i, ok := coming[from+h]
@@ -223,6 +218,30 @@ func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64
 		rows[h] = p.Rows[i]
 	}
 	return rows, nil
+}
+
+// steps are the rows for a recording with a key, and the steps that they are for: by its times, or from one on if it has
+// none.
+func (p *Plan) steps(key []string, times *Times, from int) (rows, steps []int, err error) {
+	var written [][]string
+	for i := range p.Rows {
+		if !p.of(key, i) {
+			continue
+		}
+		steps, rows = append(steps, from+len(rows)), append(rows, i)
+		if times != nil {
+			written = append(written, p.times[i])
+		}
+	}
+	if times == nil {
+		return rows, steps, nil
+	}
+	steps, bad, err := times.Steps(written, from)
+	if err != nil {
+		return nil, nil, controlFault(p.path, fmt.Sprintf("row %d", rows[bad]+1), "write times in the form of the data, "+
+			"which continue with "+strings.Join(times.Text(from), " "), "%v", err)
+	}
+	return rows, steps, nil
 }
 
 // of reports whether row i is for the recording with a key: where the file has a column of it, the texts are the same.
@@ -246,10 +265,10 @@ func (p *Plan) missing() []string {
 	return names
 }
 
-// short is the error that step h of a forecast has no row.
+// short is the error that step h of a forecast has no row. times are nil where rows are not joined by them.
 func (p *Plan) short(key []string, times *Times, from, h, horizon int) error {
 	what := fmt.Sprintf("step %d of the forecast", h+1)
-	if p.times != nil && times != nil {
+	if times != nil {
 		what = strings.Join(times.Text(from+h), " ")
 	}
 	if len(key) > 0 && len(p.keyed) > 0 {

@@ -57,6 +57,41 @@ func TestPlan_JoinsByTimeAndID(t *testing.T) {
 	}
 }
 
+// TestPlan_ThroughMidnights: times of the day without a day go on from row to row, over as many midnights as there are,
+// behind data that may have passed some themselves. Rows before the forecast are ignored.
+func TestPlan_ThroughMidnights(t *testing.T) {
+	t.Parallel()
+	clock := func(step int) string { return fmt.Sprintf("%02d:00", (22+step)%24) }
+	for _, rows := range []int{4, 30, 75} {
+		data := "time,y,u_force\n"
+		for step := range rows {
+			data += fmt.Sprintf("%s,%d,%d\n", clock(step), step%3, step)
+		}
+		times := episodeTimes(t, "data", data, Options{Time: "time", Observe: []string{"y"}})
+		for _, before := range []int{0, 3} {
+			plan := "time,force\n"
+			for step := rows - before; step < rows+80; step++ {
+				plan += fmt.Sprintf("%s,%d\n", clock(step), step)
+			}
+			path := filepath.Join(t.TempDir(), "plan.csv")
+			if err := os.WriteFile(path, []byte(plan), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p, err := ReadPlan(path, []string{"force"}, []string{"time"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			coming, err := p.After(nil, times, rows, 80)
+			if err != nil || coming[0][0] != float64(rows) || coming[79][0] != float64(rows+79) {
+				t.Errorf("%d rows, plan from %d before their end on: %v, %v", rows, before, coming, err)
+			}
+			if _, err := p.After(nil, times, rows, 81); err == nil || !strings.Contains(err.Error(), "no row for "+clock(rows+80)) {
+				t.Errorf("%d rows: a step behind the plan: %v", rows, err)
+			}
+		}
+	}
+}
+
 // TestReadPlan_NotFromMATLAB: data are read from MATLAB files, controls are not.
 func TestReadPlan_NotFromMATLAB(t *testing.T) {
 	if p, err := ReadPlan("array/testdata/scipy_v7.mat", []string{"u_force"}, nil, nil); err == nil || !strings.Contains(err.Error(), ".csv") {

@@ -74,7 +74,7 @@ func TestCSV_DecimalCommasOfTimes(t *testing.T) {
 		}
 		e := d.Episodes[0]
 		equal(t, name, e.Observations, []float32{1.5, 2.5, 1.5, 3.5})
-		if step, err := e.Times.Step([]string{"0,3"}); step != 3 || err != nil || e.Times.Text(5)[0] != "0.5" {
+		if step, err := stepAt(e.Times, "0,3"); step != 3 || err != nil || e.Times.Text(5)[0] != "0.5" {
 			t.Errorf("%s: 0,3 is step %d, %v, and step 5 is at %s", name, step, err, e.Times.Text(5))
 		}
 	}

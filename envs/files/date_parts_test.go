@@ -39,7 +39,7 @@ func TestTimes_OfTheParts(t *testing.T) {
 			if got := strings.Join(times.Text(i), ","); got != want {
 				t.Errorf("%s: step %d is %s, want %s", c.columns, i, got, want)
 			}
-			if step, err := times.Step(strings.Split(want, ",")); err != nil || step != i {
+			if step, err := stepAt(times, strings.Split(want, ",")...); err != nil || step != i {
 				t.Errorf("%s: %s is step %d (%v), want %d", c.columns, want, step, err, i)
 			}
 		}

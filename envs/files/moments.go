@@ -79,9 +79,50 @@ func (t *Times) moment(step int) float64 {
 	return float64(begin.AddDate(0, 0, to-1).Unix()) + t.first - day*math.Floor(t.first/day)
 }
 
-// Step is the step at which a time lies, which is written as in the file; an error if it is no time, or lies between
-// two steps. texts has a text for each of Columns. A time may miss its step by 5 % of one.
-func (t *Times) Step(texts []string) (int, error) {
+// Steps are those at which times lie that are written as in the file; an error, with its row, if one is no time, or lies
+// between two steps. rows have a text for each of Columns. A time may miss its step by 5 % of one. Of times of the day
+// alone, each row goes on from the one before it, through midnight; the first with the time of step from is that step.
+func (t *Times) Steps(rows [][]string, from int) (steps []int, row int, err error) {
+	at := make([]float64, len(rows))
+	for i, texts := range rows {
+		if at[i], err = t.read(texts); err != nil {
+			return nil, i, err
+		}
+	}
+	if t.clock.ofDay || t.clock.hoursMinutes {
+		throughMidnight(at)
+		t.onDays(at, t.moment(from))
+	}
+	for i, v := range at {
+		n := (t.grid.position(v) - t.grid.position(t.first)) / t.grid.step
+		if t.grid.unit == "month" {
+			n = float64(month(v)-month(t.first)) / t.grid.step
+		}
+		step := math.Round(n)
+		if math.Abs(n-step) > jitter || math.Abs(step) > 1<<40 {
+			return nil, i, fmt.Errorf("%s lies between two steps of the data", strings.Join(rows[i], " "))
+		}
+		steps = append(steps, int(step)-t.skip)
+	}
+	return steps, 0, nil
+}
+
+// onDays moves times by whole days, in place, so that the first at the time of the day of a moment is that moment.
+func (t *Times) onDays(times []float64, moment float64) {
+	for _, v := range times {
+		days := day * math.Round((moment-v)/day)
+		if math.Abs(moment-v-days) > jitter*t.grid.length() {
+			continue
+		}
+		for i := range times {
+			times[i] += days
+		}
+		return
+	}
+}
+
+// read is the time that texts say, one for each of Columns; of a time of the day alone that of day 0.
+func (t *Times) read(texts []string) (float64, error) {
 	if t.ofDay == nil && len(t.Columns) > 1 {
 		texts = []string{joinParts(t.Columns, texts)}
 	}
@@ -106,9 +147,6 @@ func (t *Times) Step(texts []string) (int, error) {
 	case c.dates && t.clock.zoned:
 		at = t.onGrid(at, c.offset, c.own)
 	}
-	if (c.ofDay || c.hoursMinutes) && at < t.first { // after midnight
-		at += day
-	}
 	// The second column has the time of the day.
 	if t.ofDay != nil {
 		of := *t.ofDay
@@ -118,15 +156,7 @@ func (t *Times) Step(texts []string) (int, error) {
 		}
 		at += of.seconds(v)
 	}
-	n := (t.grid.position(at) - t.grid.position(t.first)) / t.grid.step
-	if t.grid.unit == "month" {
-		n = float64(month(at)-month(t.first)) / t.grid.step
-	}
-	step := math.Round(n)
-	if math.Abs(n-step) > jitter || math.Abs(step) > 1<<40 {
-		return 0, fmt.Errorf("%s lies between two steps of the data", strings.Join(texts, " "))
-	}
-	return int(step) - t.skip, nil
+	return at, nil
 }
 
 // times are those of the rows of a recording, from the first row or the begin of its step. All recordings of a table

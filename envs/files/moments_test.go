@@ -83,12 +83,29 @@ func TestTimes_GoOnInTheFormOfTheFile(t *testing.T) {
 		if got := times.From(2).Text(n - 1)[0]; got != test.want[1] {
 			t.Errorf("%s: then %s, want %s", name, got, test.want[1])
 		}
-		for i, text := range append(slices.Clone(test.first), test.want...) {
-			if step, err := times.Step([]string{text}); err != nil || step != i {
-				t.Errorf("%s: %s is step %d (%v), want %d", name, text, step, err, i)
+		var rows [][]string
+		for _, text := range append(slices.Clone(test.first), test.want...) {
+			rows = append(rows, []string{text})
+		}
+		steps, _, err := times.Steps(rows, 0)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, step := range steps {
+			if step != i {
+				t.Errorf("%s: %s is step %d, want %d", name, rows[i], step, i)
 			}
 		}
 	}
+}
+
+// stepAt is the step of one time.
+func stepAt(times *Times, texts ...string) (int, error) {
+	steps, _, err := times.Steps([][]string{texts}, 0)
+	if err != nil {
+		return 0, err
+	}
+	return steps[0], nil
 }
 
 func episodeTimes(t *testing.T, name, text string, o Options) *Times {
@@ -120,7 +137,7 @@ func TestTimes_OfTwoColumns(t *testing.T) {
 		if got := times.Text(2); !slices.Equal(got, want) || !slices.Equal(times.Columns, []string{"date", "clock"}) {
 			t.Errorf("%v of %v follows, want %v", got, times.Columns, want)
 		}
-		if step, err := times.Step(want); err != nil || step != 2 {
+		if step, err := stepAt(times, want...); err != nil || step != 2 {
 			t.Errorf("%v is step %d (%v)", want, step, err)
 		}
 	}

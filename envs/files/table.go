@@ -152,7 +152,11 @@ func (t *table) readHeader() error {
 		}
 		seen[column] = true
 		if r == unused {
-			t.data.Notes = append(t.data.Notes, fmt.Sprintf("column %s is not used", name))
+			note := fmt.Sprintf("column %s is not used", name)
+			if t.options.Time == "" && slices.Contains(onlyTimes, strings.ToLower(name)) {
+				note += fmt.Sprintf(": to take it as the times, say --time %s (env.time=%s)", name, name)
+			}
+			t.data.Notes = append(t.data.Notes, note)
 		}
 		t.header, t.roles = append(t.header, name), append(t.roles, r)
 		columns[r] = append(columns[r], column)

@@ -235,6 +235,9 @@ func TestColumns_ByName(t *testing.T) {
 	equal(t, "controls", d.ControlNames, []string{"volt"})
 	equal(t, "labels", d.Spec.Labels, []string{"on"})
 	equal(t, "the others", d.Notes, []string{"column y2 is not used", "column u is not used", "column label is not used"})
+	d = readAs(t, Options{}, "y,date\n1,2024-01-01\n1,2024-01-02\n")
+	equal(t, "dates that nobody named", d.Notes, []string{"column date is not used: to take it as the times, say --time date (env.time=date)"})
+	equal(t, "even steps", readAs(t, Options{Time: NoTime}, "y,date\n1,2024-01-01\n1,2024-01-02\n").Notes, []string{"column date is not used"})
 }
 
 // What is written is read again: the largest values, names that look alike, and a channel that is missing at times.

@@ -134,7 +134,7 @@ func TestTimes_StepOfDatesWithOffsets(t *testing.T) {
 		next := time.Date(2021, 1, 13, 8, 0, 0, 0, zone)
 		bare, _, _ := strings.Cut(next.Format(format), "+")
 		for _, at := range []string{next.Format(format), next.UTC().Format(format), bare} {
-			if step, err := times.Step([]string{at}); err != nil || step != 8 {
+			if step, err := stepAt(times, at); err != nil || step != 8 {
 				t.Errorf("%s is step %d (%v), want 8", at, step, err)
 			}
 		}
@@ -146,7 +146,7 @@ func TestTimes_StepOfALeapSecond(t *testing.T) {
 	t.Parallel()
 	text := "when,y\n2016-12-31T18:59:58-05:00,1\n2016-12-31T18:59:59-05:00,2\n"
 	times := episodeTimes(t, text, text, Options{Time: "when"})
-	if step, err := times.Step([]string{"2016-12-31T18:59:60-05:00"}); err != nil || step != 2 {
+	if step, err := stepAt(times, "2016-12-31T18:59:60-05:00"); err != nil || step != 2 {
 		t.Errorf("the leap second is step %d (%v), want 2", step, err)
 	}
 }
@@ -184,7 +184,7 @@ func TestTimes_OfResampledArrays(t *testing.T) {
 				t.Errorf("%s: step %d of arrays begins %v s after that of a table", step, i, got-at)
 			}
 			text := time.Unix(int64(at), 0).UTC().Format(time.DateTime)
-			if n, err := arrays.Step([]string{text}); err != nil || n != i {
+			if n, err := stepAt(arrays, text); err != nil || n != i {
 				t.Errorf("%s: step %d is read as %d (%v)", step, i, n, err)
 			}
 		}
@@ -226,7 +226,7 @@ func TestTimes_CodesOfOneYear(t *testing.T) {
 		if got := times.Text(n)[0]; got != c.want {
 			t.Errorf("%s: %s follows %d, want %s", c.name, got, c.last, c.want)
 		}
-		if step, err := times.Step([]string{c.want}); err != nil || step != n {
+		if step, err := stepAt(times, c.want); err != nil || step != n {
 			t.Errorf("%s: %s is step %d (%v), want %d", c.name, c.want, step, err, n)
 		}
 	}

@@ -69,7 +69,7 @@ func TestTimes_ThroughSummerTime(t *testing.T) {
 			if got := times.Text(i)[0]; got != at {
 				t.Errorf("%s: step %d is %s, want %s", name, i, got, at)
 			}
-			if step, err := times.Step([]string{at}); err != nil || step != i {
+			if step, err := stepAt(times, at); err != nil || step != i {
 				t.Errorf("%s: %s is step %d (%v), want %d", name, at, step, err, i)
 			}
 		}
@@ -135,7 +135,7 @@ func TestTimes_ZonesOfRecordings(t *testing.T) {
 			if got := e.Times.Text(s)[0]; got != want {
 				t.Errorf("%s, step %d: %s, want %s", e.Name, s, got, want)
 			}
-			if step, err := e.Times.Step([]string{want}); err != nil || step != s {
+			if step, err := stepAt(e.Times, want); err != nil || step != s {
 				t.Errorf("%s: %s is step %d, %v; want %d", e.Name, want, step, err, s)
 			}
 		}
