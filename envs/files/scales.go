@@ -148,8 +148,8 @@ func (n Normalisation) with(own, controls Scale) Normalisation {
 func (n Normalisation) Like(o Normalisation) Normalisation { return n.with(o.Observations, o.Controls) }
 
 // OfRows is the normalisation of a series that training did not see, by what is given of it: rows of transformed
-// observations, of which NaN are missing, and of controls, both [T][n] and not scaled. With no rows, or where all
-// recordings have one scale, it is n.
+// observations, of which NaN are missing, and of controls, both [T][n] and not scaled. A channel that does not vary has
+// the usual deviation of the recordings of training. With no rows, or where all recordings have one scale, it is n.
 func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 	if n.Recordings == nil || len(rows) == 0 {
 		return n
@@ -159,7 +159,27 @@ func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 		each := eachOf(controls[1:], len(n.Controls.Mean))
 		acted = scaleOfControls(n.Controls, measureExact(len(n.Controls.Mean), each), each)
 	}
-	return n.with(measureExact(len(rows[0]), eachOf(rows, len(rows[0]))), acted)
+	return n.with(n.usual(measureExact(len(rows[0]), eachOf(rows, len(rows[0])))), acted)
+}
+
+// usual fills in the deviations of channels that do not vary in what is seen of a new recording: each is the median
+// of those of the recordings that are known, if it varies in any. It changes s, and returns it.
+func (n Normalisation) usual(s Scale) Scale {
+	for c, sd := range s.SD {
+		if sd != ConstantSD {
+			continue
+		}
+		var known []float64
+		for _, own := range n.Recordings {
+			if own.SD[c] != ConstantSD {
+				known = append(known, own.SD[c])
+			}
+		}
+		if known != nil {
+			s.SD[c] = median(known)
+		}
+	}
+	return s
 }
 
 // eachOf visits the values of rows that are there.
@@ -189,8 +209,9 @@ func Unsteady(rows [][]float64, width int) int {
 	return slices.Index(varies, false)
 }
 
-// For adds scales for the recordings of a data set that have none, each by its first steps; 0: all. n itself is not
-// changed. What is measured are observations of d after transforms.
+// For adds scales for the recordings of a data set that have none, each by its first steps; 0: all. A channel that does
+// not vary there has the usual deviation of the others. n itself is not changed. What is measured are observations of d
+// after transforms.
 func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 	if n.Recordings == nil {
 		return n
@@ -213,7 +234,7 @@ func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 		if n.RecordingControls != nil {
 			controls = part.ownControls(n.Controls, []int{0})
 		}
-		all.add(name, part.ownObservations([]int{0}), controls)
+		all.add(name, n.usual(part.ownObservations([]int{0})), controls)
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -231,6 +232,27 @@ func TestOfRows_FarFromZero(t *testing.T) {
 		if own.SD[0] != 2 || own.Mean[0] != offset+2 || own.SD[1] != ConstantSD || math.Abs(own.Mean[1]-offset-0.1) > 1e-3 {
 			t.Errorf("around %g: %+v", offset, own)
 		}
+	}
+}
+
+// TestFor_ConstantBeginning: a recording that training did not see, and that does not vary where it is seen, has the
+// usual deviation of those of training, where their channel varies in any.
+func TestFor_ConstantBeginning(t *testing.T) {
+	t.Parallel()
+	n := Normalisation{Recordings: map[string]Scale{
+		"a": {Mean: []float64{0, 0}, SD: []float64{30, ConstantSD}}, "b": {Mean: []float64{0, 0}, SD: []float64{ConstantSD, ConstantSD}},
+		"c": {Mean: []float64{0, 0}, SD: []float64{20, ConstantSD}}, "d": {Mean: []float64{0, 0}, SD: []float64{5000, ConstantSD}},
+	}}
+	d := readText(t, "episode,y1,y2\nnew,7,2\nnew,7,2\nnew,7,2\nnew,90,5\n")
+	for what, own := range map[string]Scale{
+		"in a backtest": n.For(d, 3).Recordings["new"], "in a forecast": n.OfRows([][]float64{{7, 2}, {7, 2}}, nil).Observations,
+	} {
+		if !slices.Equal(own.Mean, []float64{7, 2}) || !slices.Equal(own.SD, []float64{30, ConstantSD}) {
+			t.Errorf("%s: %+v, want the median deviation of training, 30", what, own)
+		}
+	}
+	if all := n.For(d, 0).Recordings["new"]; all.SD[0] < 30 || all.SD[0] > 40 {
+		t.Errorf("a recording that varies has not its own deviation: %+v", all)
 	}
 }
 
