@@ -50,8 +50,7 @@ func (b *builder) readTimes(name string) error {
 		return faultf(name, "save it as [N,T]", "it has times of %s, the observations have %d",
 			terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
 	}
-	// The numbers of an array have no decimals of their own: they are written with as many as they need.
-	c := &clock{known: true, digits: math.MaxInt, bare: true}
+	c, whole := &clock{known: true, digits: math.MaxInt, bare: true}, true
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
 		if len(p.data[i]) < e.T {
@@ -67,14 +66,25 @@ func (b *builder) readTimes(name string) error {
 			if math.IsNaN(list[t]) || math.IsInf(list[t], 0) {
 				return faultf(name, "save a time for each step", "%s, step %d: the time is %v", e.Source, t, list[t])
 			}
-			c.largest = max(c.largest, math.Abs(list[t]))
+			c.largest, whole = max(c.largest, math.Abs(list[t])), whole && list[t] == math.Trunc(list[t])
 		}
 		if err := b.even(e, name, c, list); err != nil {
 			return err
 		}
 	}
+	// The numbers of an array have no decimals of their own: they are written with as many as they need, which float32
+	// may not hold, or with none if all are whole.
+	switch {
+	case whole:
+		c.digits = 0
+	case p.exact[0] == nil:
+		c.digits = max(1, float32Digits-1-int(math.Floor(math.Log10(c.largest))))
+	}
 	return nil
 }
+
+// float32Digits is how many digits of a number float32 holds.
+const float32Digits = 7
 
 // even gives an episode its times; an error if they are not evenly spaced. Equal times are uneven, unless the steps
 // are resampled.
@@ -168,7 +178,7 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 	if n/sparse > len(at) {
 		return faultf(name, "is it one of times?", "%d steps lie on an even grid of %d", len(at), n)
 	}
-	if int64(n)*int64(8*(2*b.data.Spec.Observation+b.data.Spec.Control+b.data.Spec.State)) > b.options.limit() {
+	if int64(n)*int64(8*(2*(b.data.Spec.Observation+b.data.Spec.Control)+b.data.Spec.State)) > b.options.limit() {
 		return formatFault("", errLimit)
 	}
 	if empty := n - len(slices.Compact(slices.Clone(at))); empty > 0 {
@@ -183,9 +193,13 @@ func (b *builder) resample(e *Episode, name string, c *clock, list []float64) er
 		r.modes = append(r.modes, float64(z))
 	}
 	r.spread(b.data.Spec, at, n, b.after)
+	if e.acts != nil { // apart, so that those in float32 stay the same where these are not kept
+		exact := &rows{controls: e.acts}
+		exact.spread(b.data.Spec, at, n, b.after)
+		e.acts = exact.controls
+	}
 	e.T, e.Mask, e.Levels = n, nil, r.observations
 	e.Observations, e.Controls = converted[float32](r.observations), converted[float32](r.controls)
-	e.acts = nil
 	e.States, e.Labels, e.Modes = converted[float32](r.states), converted[float32](r.labels), nil
 	for _, z := range r.modes {
 		e.Modes = append(e.Modes, int32(z))

@@ -188,3 +188,26 @@ func TestControls_KeepDigits(t *testing.T) {
 		t.Error("controls around zero are kept twice")
 	}
 }
+
+// TestControls_KeepDigitsResampled: means of controls around a large value have the digits of their rows, in arrays as
+// in tables.
+func TestControls_KeepDigitsResampled(t *testing.T) {
+	t.Parallel()
+	const rows = 40
+	table := "t,y,u_1\n"
+	var at, y, u []float64
+	for s := range rows {
+		at, y, u = append(at, float64(s)), append(y, float64(s%3)), append(u, 1e8+math.Sin(float64(s)))
+		table += fmt.Sprintf("%d,%g,%v\n", s, y[s], u[s])
+	}
+	shape := []int{1, rows, 1}
+	file := npz(t, named{"y", shape, y}, named{"u", shape, u}, named{"t", shape[:2], at})
+	o := Options{Resample: "2"}
+	arrays := mustRead(t, o, filepath.Join(write(t, map[string]string{"a.npz": file}), "a.npz"))
+	want := readAs(t, o, table)
+	for j := 1; j < rows/2; j++ {
+		if got, mean := arrays.Episodes[0].Acted(j), (u[2*j]+u[2*j+1])/2; math.Abs(got-mean) > 1e-6 || got != want.Episodes[0].Acted(j) {
+			t.Errorf("step %d: %v, want %v; in a table %v", j, got, mean, want.Episodes[0].Acted(j))
+		}
+	}
+}

@@ -114,6 +114,36 @@ func datedArray(t *testing.T, o Options, unit string, at []int64) *Times {
 	return mustRead(t, o, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")).Episodes[0].Times
 }
 
+// TestTimes_NumbersOfArrays: whole numbers whose mean step is none are written as those of a table, and numbers with
+// the digits that float32 has, where the array is one.
+func TestTimes_NumbersOfArrays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		times any
+		want  string // the time that follows the last
+	}{
+		{[]float64{0, 33, 67, 100}, "133.333"},
+		{[]float32{0, 33, 67, 100}, "133.333"},
+		{[]float64{1700000000000, 1700000000033, 1700000000067, 1700000000100}, "1700000000133"},
+		{[]float64{1, 2, 3, 4}, "5"},
+		{[]float64{0.1, 0.2, 0.1 + 0.2, 0.4}, "0.5"},
+		{[]float64{0, 1.0 / 30, 2.0 / 30, 0.1}, "0.133333333333"},
+		{[]float32{0.1, 0.2, 0.3, 0.4}, "0.5"},
+		{[]float32{1000.1, 1000.2, 1000.3, 1000.4}, "1000.5"},
+		{[]float32{1e-5, 2e-5, 3e-5, 4e-5}, "0.00005"},
+		{[]float32{100000, 100000.5, 100001, 100001.5}, "100002"},
+	} {
+		file := npz(t, named{"y", []int{1, 4, 1}, []float32{1, 2, 3, 4}}, named{"t", []int{1, 4}, c.times})
+		times := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")).Episodes[0].Times
+		if got := times.Text(4)[0]; got != c.want {
+			t.Errorf("%v: %s follows, want %s", c.times, got, c.want)
+		}
+		if step, err := stepAt(times, c.want); err != nil || step != 4 {
+			t.Errorf("%v: %s is step %d (%v), want 4", c.times, c.want, step, err)
+		}
+	}
+}
+
 // TestTimes_StepOfDatesWithOffsets: a date with an offset is a moment, whatever the order of its parts; one without is
 // by the clock of the file.
 func TestTimes_StepOfDatesWithOffsets(t *testing.T) {
