@@ -176,10 +176,10 @@ func (a *app) dataConvertCommand() *cobra.Command {
 		Use:   "convert IN... OUT",
 		Short: "Write trajectories in another format",
 		Long: `Write trajectories as .npz, as .csv with a column episode, or as a folder (a name that
-ends in /) with one CSV file per episode. Missing values, the split, states and labels
-are kept. Columns are read as data info and train read them, by names and values where
-the flags do not say how; a note names those that are left out. OUT is a new file or
-folder.`,
+ends in /) with one CSV file per episode. Missing values, the split, states, labels,
+dates and names of recordings are kept. Columns are read as data info and train read
+them, by names and values where the flags do not say how; a note names those that are
+left out. OUT is a new file or folder.`,
 		Example: "  " + a.invoked + " data convert runs/ all.npz --controls-after\n  " +
 			a.invoked + " data convert long.csv pieces.npz --cut 200 --rename speed=y_speed,force=u_force",
 		Args: func(c *cobra.Command, args []string) error {
@@ -203,7 +203,10 @@ folder.`,
 				for _, note := range d.Notes {
 					fmt.Fprintln(a.err, "note:", note)
 				}
-				d.TimeUnit = "" // no format that is written has dates, so the hash is that of data without them
+				if d.TimeUnit != "" && !d.KeepsTimes() {
+					fmt.Fprintln(a.err, "note: the dates would not be read again as they were: times count from 0")
+					d.TimeUnit = "" // so that the hash is that of data without dates
+				}
 				if err := a.writeData(d, out.path); err != nil {
 					return err
 				}

@@ -64,24 +64,34 @@ func TestData_ConvertReadsAsInfo(t *testing.T) {
 	}
 }
 
-// TestData_ConvertSaysTheHashOfTheFile: dates are not written, and not part of the hash.
+// TestData_ConvertSaysTheHashOfTheFile: it is that of what was read, dates included, or that of data without dates where
+// these cannot be kept, which a note says.
 func TestData_ConvertSaysTheHashOfTheFile(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	table := "date,y\n"
-	for i := range 28 {
-		table += fmt.Sprintf("2024-02-%02d,%d.25\n", i+1, 100000000+i*i%7)
-	}
-	path := c.write("days.csv", table)
-	for _, ending := range []string{".npz", ".csv"} {
-		out := filepath.Join(c.folder(), "own"+ending)
-		said := c.must("data", "convert", path, out).out
+	hash := func(path string) string {
 		var info dataInfo
-		if err := json.Unmarshal([]byte(c.must("data", "info", out, "--json").out), &info); err != nil {
+		if err := json.Unmarshal([]byte(c.must("data", "info", path, "--json").out), &info); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(said, "sha256 "+info.Hash) {
-			t.Errorf("%s, which has the hash %s", said, info.Hash)
+		return info.Hash
+	}
+	table, changing := "date,y\n", "date,y\n"
+	for i := range 28 {
+		table += fmt.Sprintf("2024-02-%02d,%d.25\n", i+1, 100000000+i*i%7)
+		changing += fmt.Sprintf("2024-03-%02d 00:00 +0%d:00,%d.25\n", i+1, 1+i/14, i*i%7)
+	}
+	for name, text := range map[string]string{"days": table, "changing": changing} {
+		path := c.write(name+".csv", text)
+		for _, ending := range []string{".npz", ".csv"} {
+			out := filepath.Join(c.folder(), name+"_own"+ending)
+			r := c.must("data", "convert", path, out)
+			if said := hash(out); !strings.Contains(r.out, "sha256 "+said) || (said == hash(path)) != (name == "days") {
+				t.Errorf("%s, which has the hash %s, and %s has %s", r.out, said, path, hash(path))
+			}
+			if noted := strings.Contains(r.err, "note: the dates would not be read again"); noted != (name == "changing") {
+				t.Errorf("%s: %s", out, r.err)
+			}
 		}
 	}
 }

@@ -103,6 +103,12 @@ func (b *builder) even(e *Episode, name string, c *clock, list []float64) error 
 		return b.resample(e, name, c, list)
 	}
 	grid, at, err := c.even(list, calendar{})
+	// A few days of one week are business days, if others are.
+	if err == nil && b.grid.step > 0 && grid.unit != b.grid.unit {
+		if shared, of, failed := c.even(list, b.grid); failed == nil && of[len(of)-1] == len(of)-1 {
+			grid, at = shared, of
+		}
+	}
 	var uneven *unevenError
 	switch {
 	case len(list) < 2:

@@ -15,7 +15,7 @@ import (
 // keys are the names of arrays in the convention.
 var keys = []string{
 	"y", "images", "u", "mask", "length", "states", "labels", "z", "t", "dt", "split",
-	"y_names", "u_names", "state_names", "label_names",
+	"episode", "y_names", "u_names", "state_names", "label_names",
 }
 
 // field is an array of a file, or one array per episode. Exactly one of the two is set, or none if the variable
@@ -68,7 +68,7 @@ func build(in arrays, options Options) (*Dataset, error) {
 	// and the width of a label has to be known before its name.
 	for _, step := range []func() error{
 		b.observations, b.lengths, b.controls, b.masks, b.states, b.labels, b.modes, b.cut, b.splits, b.interval, b.times,
-		b.columnNames,
+		b.names, b.columnNames,
 	} {
 		if err := step(); err != nil {
 			return nil, err

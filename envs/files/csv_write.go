@@ -9,8 +9,9 @@ import (
 )
 
 // WriteCSV writes all episodes into one table with a column episode: a line of names and a row for each step,
-// separated by commas. A missing value is an empty cell; numbers have as many digits as their type needs. It returns
-// an *Error for images, which do not fit into a table.
+// separated by commas. An episode is named by its name, or by its number if not all have one of their own. A missing
+// value is an empty cell; numbers have as many digits as their type needs. Times are those of the files if KeepsTimes,
+// else t·dt. It returns an *Error for images, which do not fit into a table.
 func (d *Dataset) WriteCSV(w io.Writer) error {
 	indices := make([]int, len(d.Episodes))
 	for i := range indices {
@@ -19,7 +20,8 @@ func (d *Dataset) WriteCSV(w io.Writer) error {
 	return d.writeCSV(w, indices, true)
 }
 
-// WriteEpisodeCSV writes one episode as a table. episode counts from 0. There is no column episode.
+// WriteEpisodeCSV writes one episode as a table. episode counts from 0. There is no column episode, unless the episodes
+// have names of their own.
 func (d *Dataset) WriteEpisodeCSV(w io.Writer, episode int) error {
 	return d.writeCSV(w, []int{episode}, false)
 }
@@ -31,7 +33,12 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 		return faultf("images", "write .npz", "a CSV file holds no images")
 	}
 	// As in .npz: modes and parts are written if all episodes have them.
-	with := csvColumns{episode: numbered, modes: true, part: true}
+	with := csvColumns{names: d.writtenNames(), times: d.writtenTimes(), modes: true, part: true}
+	for i := range d.Episodes {
+		if numbered && len(with.names) == i {
+			with.names = append(with.names, itoa(i))
+		}
+	}
 	for _, i := range episodes {
 		with.modes = with.modes && d.Episodes[i].Modes != nil
 		with.part = with.part && d.Episodes[i].Part != Unassigned
@@ -51,16 +58,20 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
 	return nil
 }
 
-// csvColumns are the columns that not every table has.
-type csvColumns struct{ episode, modes, part bool }
+// csvColumns are the columns that not every table has: names and times [episodes][T] of all episodes, or nil.
+type csvColumns struct {
+	names       []string
+	times       [][]string
+	modes, part bool
+}
 
 // csvHeader is the line of names, in the order of csvRow.
 func (d *Dataset) csvHeader(with csvColumns) []string {
 	var header []string
-	if with.episode {
+	if with.names != nil {
 		header = append(header, "episode")
 	}
-	if d.Spec.DT > 0 {
+	if d.Spec.DT > 0 || with.times != nil {
 		header = append(header, "t")
 	}
 	for _, s := range []struct {
@@ -90,14 +101,15 @@ func (d *Dataset) csvHeader(with csvColumns) []string {
 	return header
 }
 
-// csvRow is step t of an episode. Times are t·dt, not those of the files. Observations are in the units of the files
-// where levels are known.
+// csvRow is step t of an episode. Observations are in the units of the files where levels are known.
 func (d *Dataset) csvRow(e *Episode, index, t int, with csvColumns) []string {
 	var row []string
-	if with.episode {
-		row = append(row, itoa(index))
+	if with.names != nil {
+		row = append(row, with.names[index])
 	}
-	if d.Spec.DT > 0 {
+	if with.times != nil {
+		row = append(row, with.times[index][t])
+	} else if d.Spec.DT > 0 {
 		row = append(row, strconv.FormatFloat(float64(t)*d.Spec.DT, 'g', 12, 64))
 	}
 	number := func(v float32) { row = append(row, strconv.FormatFloat(float64(v), 'g', -1, 32)) }

@@ -237,6 +237,34 @@ func (b *builder) interval() error {
 	return nil
 }
 
+// names reads episode, which names each recording. An array that has no name of its own for each is not used, which a
+// note says.
+func (b *builder) names() error {
+	name, ok := b.found["episode"]
+	if !ok {
+		return nil
+	}
+	var names []string
+	if f, _, err := b.read("episode"); err == nil && f.array != nil {
+		names = f.array.Strings()
+	}
+	seen := map[string]bool{"": true}
+	for i := range names {
+		names[i] = strings.TrimSpace(terminal.Plain(names[i]))
+		seen[names[i]] = true
+	}
+	if n := len(b.data.Episodes); len(names) != n || len(seen) != n+1 {
+		b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s%s is not used", name, b.in.shapes[name]))
+		return nil
+	}
+	b.data.Key = []string{name}
+	for i := range b.data.Episodes {
+		e := &b.data.Episodes[i]
+		e.Name, e.Key, e.Source = names[i], names[i:i+1:i+1], "episode "+names[i]
+	}
+	return nil
+}
+
 // columnNames reads the names of channels. Each has to have as many as there are channels, none of them empty, in an
 // array of text of fixed width.
 func (b *builder) columnNames() error {

@@ -22,7 +22,7 @@
 //	dt                    –                 time between two steps
 //	t [N,T]               t                 time of each step; evenly spaced
 //	split [N]             split             0 training, 1 validation, 2 test
-//	–                     episode           which rows belong together; else one episode per file
+//	episode [N]           episode           names of the episodes; the rows that belong together, else one per file
 //	y_names, u_names, state_names, label_names      names of the columns (text)
 //
 // # How a file becomes a Dataset

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/switchyard-ml/switchyard/envs/files/array"
 )
@@ -14,7 +15,8 @@ import (
 // gives the same bytes.
 //
 // Left out are signals without channels, length where all episodes are equally long, z unless every episode has
-// modes, split unless every episode has a part, dt where it is unknown, and names where there are none.
+// modes, split unless every episode has a part, dt where it is unknown or dates say it, and names where there are none.
+// Times are left out unless KeepsTimes, and names of episodes where two have the same.
 func (d *Dataset) WriteNPZ(w io.Writer) error {
 	out := &npzWriter{archive: array.NewArchiveWriter(w), data: d, n: len(d.Episodes)}
 	for i := range d.Episodes {
@@ -29,9 +31,11 @@ func (d *Dataset) WriteNPZ(w io.Writer) error {
 	out.rows("states", d.Spec.State, 0, func(e *Episode) []float32 { return e.States })
 	out.rows("labels", len(d.Spec.Labels), 0, func(e *Episode) []float32 { return e.Labels })
 	out.perEpisode()
-	if d.Spec.DT > 0 {
+	dates := out.times(d.writtenTimes())
+	if d.Spec.DT > 0 && !dates { // beside dates, dt would have no unit
 		out.array("dt", func(w io.Writer) error { return array.WriteFloat64(w, d.Spec.DT) })
 	}
+	out.names("episode", d.writtenNames())
 	out.names("y_names", d.ObservationNames)
 	out.names("u_names", d.ControlNames)
 	out.names("state_names", d.StateNames)
@@ -250,6 +254,34 @@ func (o *npzWriter) perEpisode() {
 	ints("z", []int{o.n, o.steps}, modes, hasModes)
 	ints("length", []int{o.n}, lengths, unequal)
 	ints("split", []int{o.n}, parts, given)
+}
+
+// times writes t [N,T]: numbers as float64, or dates as text; nothing if texts are nil. Padding is the last time.
+// It reports whether they are dates.
+func (o *npzWriter) times(texts [][]string) (dates bool) {
+	if texts == nil {
+		return false
+	}
+	padded := make([]string, 0, o.n*o.steps)
+	for _, list := range texts {
+		padded = append(append(padded, list...), slices.Repeat(list[len(list)-1:], o.steps-len(list))...)
+	}
+	shape := []int{o.n, o.steps}
+	if o.data.Episodes[0].Times.clock.dates {
+		o.array("t", func(w io.Writer) error { return array.WriteStrings(w, padded, shape...) })
+		return true
+	}
+	o.array("t", func(w io.Writer) error {
+		values := make([]float64, len(padded))
+		for i, text := range padded {
+			values[i], _ = strconv.ParseFloat(text, 64) // which writtenTimes has read
+		}
+		if err := array.WriteHeader(w, array.Float64, shape); err != nil {
+			return err
+		}
+		return array.WriteFloat64s(w, values)
+	})
+	return false
 }
 
 // names writes an array of text, unless there are no names.

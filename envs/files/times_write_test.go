@@ -1,0 +1,133 @@
+package files
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// days are n rows of a table from a day on, each so many days, or months, after the one before.
+func days(first, layout string, n, step, months int) string {
+	at, err := time.Parse(time.DateOnly, first)
+	if err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s,%d\n", at.AddDate(0, months*i, step*i).Format(layout), i*i%7)
+	}
+	return b.String()
+}
+
+// TestWrite_KeepsTimes: what is written as a table or as arrays has the hash of what was read, and answers with the same
+// dates, or with the same in ISO 8601 where a file needs an option to say what its dates mean.
+func TestWrite_KeepsTimes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		o    Options
+		next string // the time that follows; empty: times are not kept
+	}{
+		"days":       {"date,y\n" + days("2024-02-20", "2006-01-02", 20, 1, 0), Options{Time: "date"}, "2024-03-11"},
+		"days first": {"date,y\n" + days("2024-02-20", "02/01/2006", 20, 1, 0), Options{Time: "date"}, "2024-03-11"},
+		"months":     {"date,y\n" + days("2020-01-01", "2006-01", 20, 0, 1), Options{Time: "date"}, "2021-09"},
+		"codes":      {"date,y\n" + days("2020-06-01", "200601", 20, 0, 1), Options{Time: "date"}, "2022-02-01"},
+		"parts":      {"year,month,y\n" + days("2020-01-01", "2006,1", 20, 0, 1), Options{Time: "year,month"}, "2021-09-01"},
+		"words":      {"date,y\n" + days("2024-02-20", "2 Jan 2006", 20, 7, 0), Options{Time: "date"}, "9 Jul 2024"},
+		"hours":      {"day,clock,y\n2024-01-01,22:00,1\n2024-01-01,23:00,2\n2024-01-02,00:00,3\n", Options{Time: "day,clock"}, "2024-01-02 01:00:00"},
+		"offset":     {"date,y\n2024-01-01T22:00+02:00,1\n2024-01-01T23:00+02:00,2\n2024-01-02T00:00+02:00,3\n", Options{Time: "date"}, "2024-01-02T01:00+02:00"},
+		"years":      {"year,y\n1960,1\n1961,2\n1962,3\n", Options{Time: "year"}, "1963"},
+		"resampled":  {"date,y\n" + days("2024-02-20", "2006-01-02", 90, 1, 0), Options{Time: "date", Resample: "1mo"}, "2024-06-01"},
+		"cut":        {"date,y\n" + days("2024-02-20", "2006-01-02", 20, 1, 0), Options{Time: "date", Cut: 8}, "2024-03-11"},
+		"from 0 on":  {"t,y\n0,1\n0.1,2\n0.2,3\n", Options{}, ""},
+		"one week": {
+			"id,date,y\n" + days("2024-01-08", "b,2006-01-02", 5, 1, 0) + days("2024-01-15", "b,2006-01-02", 5, 1, 0) + days("2024-01-11", "a,2006-01-02", 2, 1, 0),
+			Options{Time: "date", ID: "id"},
+			"2024-01-15",
+		},
+		"end of January": {"date,y\n2024-01-30,1\n2024-03-30,2\n2024-04-30,3\n", Options{Time: "date"}, ""},
+		"summer time":    {"date,y\n2024-03-30T00:00+01:00,1\n2024-03-31T00:00+01:00,2\n2024-04-01T00:00+02:00,3\n", Options{Time: "date"}, ""},
+		"one without":    {"id,date,y\na,2024-01-01,1\na,2024-01-02,1\nb,346,1\n", Options{ID: "id"}, ""},
+	} {
+		d := readAs(t, c.o, c.text)
+		if kept := d.KeepsTimes(); kept != (c.next != "") {
+			t.Errorf("%s: times are kept: %v", name, kept)
+			continue
+		} else if !kept {
+			d.TimeUnit = ""
+		}
+		hash, err := d.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var table, arrays bytes.Buffer
+		if err := d.WriteCSV(&table); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.WriteNPZ(&arrays); err != nil {
+			t.Fatal(err)
+		}
+		dir := write(t, map[string]string{"d.csv": table.String(), "d.npz": arrays.String()})
+		for _, ending := range []string{"d.csv", "d.npz"} {
+			back := mustRead(t, Options{}, filepath.Join(dir, ending))
+			if again, err := back.Hash(); err != nil || again != hash {
+				t.Errorf("%s, %s: dt %v %s, was %v %s (%v)", name, ending, back.Spec.DT, back.TimeUnit, d.Spec.DT, d.TimeUnit, err)
+			}
+			e := back.Episodes[len(back.Episodes)-1]
+			if got := e.Times.Text(e.T); c.next != "" && !slices.Equal(got, []string{c.next}) {
+				t.Errorf("%s, %s: %v follows, want %s", name, ending, got, c.next)
+			}
+		}
+	}
+}
+
+// TestWrite_KeepsNames: recordings have their names in what is written, if each has one of its own.
+func TestWrite_KeepsNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		o    Options
+		want []string
+	}{
+		{"shop,y\nnorth,1\nnorth,2\nsouth,3\nsouth,4\nsouth,5\n", Options{ID: "shop"}, []string{"north", "south"}},
+		{"shop,item,y\nnorth,1,1\nnorth,1,2\nnorth,2,3\nnorth,2,4\n", Options{ID: "shop,item"}, []string{"north/1", "north/2"}},
+		{"shop,y\nnorth,1\nnorth,2\nnorth,3\nnorth,4\n", Options{ID: "shop", Cut: 2}, []string{"0", "1"}},
+	} {
+		d := readAs(t, c.o, c.text)
+		var table, arrays, one bytes.Buffer
+		if err := d.WriteCSV(&table); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.WriteNPZ(&arrays); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.WriteEpisodeCSV(&one, 1); err != nil {
+			t.Fatal(err)
+		}
+		dir := write(t, map[string]string{"d.csv": table.String(), "d.npz": arrays.String(), "one.csv": one.String()})
+		names := func(file string) (list []string) {
+			for _, e := range mustRead(t, Options{}, filepath.Join(dir, file)).Episodes {
+				list = append(list, e.Name)
+			}
+			return list
+		}
+		equal(t, "table", names("d.csv"), c.want)
+		if c.o.Cut > 0 {
+			c.want = []string{"", ""}
+		}
+		equal(t, "arrays", names("d.npz"), c.want)
+		equal(t, "an episode alone", names("one.csv"), c.want[1:])
+	}
+	// Names that are numbers, or fewer than episodes, are no names.
+	y := named{"y", []int{2, 2, 1}, []float32{1, 2, 3, 4}}
+	for _, other := range []named{{"episode", []int{2}, []float32{3, 7}}, {"episode", nil, []string{"a", "a"}}, {"episode", nil, []string{"a"}}} {
+		d := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"d.npz": npz(t, y, other)}), "d.npz"))
+		if d.Key != nil || d.Episodes[0].Name != "" || len(d.Notes) != 1 || !strings.HasPrefix(d.Notes[0], "array episode [") {
+			t.Errorf("%v: names %q, notes %v", other.data, d.Episodes[0].Name, d.Notes)
+		}
+	}
+}
