@@ -64,7 +64,7 @@ func TestData_ConvertReadsAsInfo(t *testing.T) {
 	}
 }
 
-// TestData_ConvertSaysTheHashOfTheFile: it is that of what was read, dates included, or that of data without dates where
+// TestData_ConvertSaysTheHashOfTheFile: it is that of what was read, dates included, or that of data without dates if
 // these cannot be kept, which a note says.
 func TestData_ConvertSaysTheHashOfTheFile(t *testing.T) {
 	t.Parallel()

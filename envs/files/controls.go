@@ -220,8 +220,8 @@ func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64
 	return rows, nil
 }
 
-// steps are the rows for a recording with a key, and the steps that they are for: by its times, or from one on if it has
-// none.
+// steps are the rows for a recording with a key, and the steps that they are for: by its times, or from one on if it
+// has none.
 func (p *Plan) steps(key []string, times *Times, from int) (rows, steps []int, err error) {
 	var written [][]string
 	for i := range p.Rows {

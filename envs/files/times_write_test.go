@@ -23,8 +23,8 @@ func days(first, layout string, n, step, months int) string {
 	return b.String()
 }
 
-// TestWrite_KeepsTimes: what is written as a table or as arrays has the hash of what was read, and answers with the same
-// dates, or with the same in ISO 8601 where a file needs an option to say what its dates mean.
+// TestWrite_KeepsTimes: what is written as a table or as arrays has the hash of what was read, and answers with the
+// same dates, or with the same in ISO 8601 where a file needs an option to say what its dates mean.
 func TestWrite_KeepsTimes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -196,6 +196,9 @@ func TestPlan_TakesTheRegimesThatThereAre(t *testing.T) {
 			t.Errorf("%s is missing in\n%s", want, text)
 		}
 	}
+	if split := p.Decisions[len(p.Decisions)-2].Value; split != "by recording: 24 for training, 3 to choose by, 3 to test the choice; to test the future of each: env.split=time" {
+		t.Errorf("the split is said to be %s", split)
+	}
 	if last := p.Decisions[len(p.Decisions)-3]; last.Name != "regimes" || !strings.HasPrefix(last.Value, "2 regimes, in") {
 		t.Errorf("it says %+v", last)
 	}

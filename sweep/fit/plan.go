@@ -315,8 +315,12 @@ func splitText(r *eval.Recordings) string {
 		return fmt.Sprintf("by time: %s steps for training, then %s to choose by, then %s to test the choice",
 			terminal.Group(steps[0]), terminal.Group(steps[1]), terminal.Group(steps[2]))
 	}
-	return fmt.Sprintf("by recording: %d for training, %d to choose by, %d to test the choice", len(parts[0]),
+	text := fmt.Sprintf("by recording: %d for training, %d to choose by, %d to test the choice", len(parts[0]),
 		len(parts[1]), len(parts[2]))
+	if r.Set.Episodes[0].Part == files.Unassigned { // else the files say so
+		text += "; to test the future of each: env.split=time"
+	}
+	return text
 }
 
 // Time is how long the plan takes on so many workers, by the model of costs and as if it could be divided evenly.
