@@ -80,8 +80,9 @@ func (t *Times) moment(step int) float64 {
 }
 
 // Steps are those at which times lie that are written as in the file; an error, with its row, if one is no time, or
-// lies between two steps. rows have a text for each of Columns. A time may miss its step by 5 % of one. Of times of the day
-// alone, each row goes on from the one before it, through midnight; the first with the time of step from is that step.
+// lies between two steps. rows have a text for each of Columns. A time may miss its step by 5 % of one. Of times of the
+// day alone, each row goes on from the one before it, through midnight; the first with the time of step from is that
+// step.
 func (t *Times) Steps(rows [][]string, from int) (steps []int, row int, err error) {
 	at := make([]float64, len(rows))
 	for i, texts := range rows {
