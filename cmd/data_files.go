@@ -193,10 +193,10 @@ func (a *app) writeFolder(d *files.Dataset, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
-	digits := len(fmt.Sprint(len(d.Episodes) - 1))
+	digits, writeEpisode := len(fmt.Sprint(len(d.Episodes)-1)), d.EpisodeCSV()
 	for i := range d.Episodes {
 		path := filepath.Join(dir, fmt.Sprintf("episode_%0*d.csv", digits, i))
-		if err := a.replaceFile(path, func(w io.Writer) error { return d.WriteEpisodeCSV(w, i) }); err != nil {
+		if err := a.replaceFile(path, func(w io.Writer) error { return writeEpisode(w, i) }); err != nil {
 			return err
 		}
 	}

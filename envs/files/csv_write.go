@@ -13,32 +13,31 @@ import (
 // value is an empty cell; numbers have as many digits as their type needs. Times are those of the files if KeepsTimes,
 // else t·dt. It returns an *Error for images, which do not fit into a table.
 func (d *Dataset) WriteCSV(w io.Writer) error {
+	with := csvColumns{names: d.writtenNames(), times: d.writtenTimes()}
+	numbered := with.names == nil
 	indices := make([]int, len(d.Episodes))
 	for i := range indices {
-		indices[i] = i
+		if indices[i] = i; numbered {
+			with.names = append(with.names, itoa(i))
+		}
 	}
-	return d.writeCSV(w, indices, true)
+	return d.writeCSV(w, indices, with)
 }
 
-// WriteEpisodeCSV writes one episode as a table. episode counts from 0. There is no column episode, unless the episodes
-// have names of their own.
-func (d *Dataset) WriteEpisodeCSV(w io.Writer, episode int) error {
-	return d.writeCSV(w, []int{episode}, false)
+// EpisodeCSV returns a function that writes one episode, counted from 0, as a table. There is no column episode, unless
+// the episodes have names of their own.
+func (d *Dataset) EpisodeCSV() func(w io.Writer, episode int) error {
+	with := csvColumns{names: d.writtenNames(), times: d.writtenTimes()}
+	return func(w io.Writer, episode int) error { return d.writeCSV(w, []int{episode}, with) }
 }
 
-// writeCSV writes the given episodes, of which there is at least one, in their order; numbered adds the column
-// episode.
-func (d *Dataset) writeCSV(w io.Writer, episodes []int, numbered bool) error {
+// writeCSV writes the given episodes, of which there is at least one, in their order.
+func (d *Dataset) writeCSV(w io.Writer, episodes []int, with csvColumns) error {
 	if d.Images() {
 		return faultf("images", "write .npz", "a CSV file holds no images")
 	}
 	// As in .npz: modes and parts are written if all episodes have them.
-	with := csvColumns{names: d.writtenNames(), times: d.writtenTimes(), modes: true, part: true}
-	for i := range d.Episodes {
-		if numbered && len(with.names) == i {
-			with.names = append(with.names, itoa(i))
-		}
-	}
+	with.modes, with.part = true, true
 	for _, i := range episodes {
 		with.modes = with.modes && d.Episodes[i].Modes != nil
 		with.part = with.part && d.Episodes[i].Part != Unassigned

@@ -306,7 +306,7 @@ func TestFormats_KeepTheContent(t *testing.T) {
 	dir := write(t, map[string]string{"a.npz": archive.String(), "a.csv": table.String()})
 	for i := range d.Episodes {
 		var b bytes.Buffer
-		if err := d.WriteEpisodeCSV(&b, i); err != nil {
+		if err := d.EpisodeCSV()(&b, i); err != nil {
 			t.Fatal(err)
 		}
 		name := filepath.Join(dir, "folder", itoa(i)+".csv")

@@ -263,7 +263,7 @@ func TestCSV_WhatIsWrittenIsRead(t *testing.T) {
 	one := ramp(1)
 	one.Episodes[0].Observations = []float32{1, nan}
 	b.Reset()
-	if err := errors.Join(one.check(), one.WriteEpisodeCSV(&b, 0)); err != nil {
+	if err := errors.Join(one.check(), one.EpisodeCSV()(&b, 0)); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "a missing value in a table of one column", readText1(t, b.String()+"3\n").Episodes[0].Mask, []float32{1, 0, 1})

@@ -105,7 +105,7 @@ func TestWrite_KeepsNames(t *testing.T) {
 		if err := d.WriteNPZ(&arrays); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.WriteEpisodeCSV(&one, 1); err != nil {
+		if err := d.EpisodeCSV()(&one, 1); err != nil {
 			t.Fatal(err)
 		}
 		dir := write(t, map[string]string{"d.csv": table.String(), "d.npz": arrays.String(), "one.csv": one.String()})
