@@ -203,8 +203,8 @@ left out. OUT is a new file or folder.`,
 				for _, note := range d.Notes {
 					fmt.Fprintln(a.err, "note:", note)
 				}
-				if d.TimeUnit != "" && !d.KeepsTimes() {
-					fmt.Fprintln(a.err, "note: the dates would not be read again as they were: times count from 0")
+				if d.TimeUnit != "" && !d.KeepsTimes(isNPZ(out.path)) {
+					fmt.Fprintln(a.err, "note: the times are not kept: those of the output count from 0")
 					d.TimeUnit = "" // so that the hash is that of data without dates
 				}
 				if err := a.writeData(d, out.path); err != nil {

@@ -93,16 +93,19 @@ func (a *app) spool(dir string) (string, error) {
 // writeData writes a data set in the format of the path's extension, or into a folder with one CSV file per
 // episode. It replaces an existing file as a whole. An extension that is not written is a usage error.
 func (a *app) writeData(d *files.Dataset, path string) error {
-	switch name := strings.ToLower(path); {
-	case strings.HasSuffix(name, ".npz"):
+	switch {
+	case isNPZ(path):
 		return dataFault(a.replaceFile(path, d.WriteNPZ))
-	case strings.HasSuffix(name, ".csv"):
+	case strings.HasSuffix(strings.ToLower(path), ".csv"):
 		return dataFault(a.replaceFile(path, d.WriteCSV))
 	case os.IsPathSeparator(path[len(path)-1]):
 		return dataFault(a.writeFolder(d, path))
 	}
 	return outputFault(path)
 }
+
+// isNPZ reports whether an output has arrays.
+func isNPZ(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".npz") }
 
 // outputEndings is the hint for an output whose format is not known.
 const outputEndings = "end the name in .npz or .csv, or in / for a folder with one CSV file per episode"

@@ -89,7 +89,7 @@ func TestData_ConvertSaysTheHashOfTheFile(t *testing.T) {
 			if said := hash(out); !strings.Contains(r.out, "sha256 "+said) || (said == hash(path)) != (name == "days") {
 				t.Errorf("%s, which has the hash %s, and %s has %s", r.out, said, path, hash(path))
 			}
-			if noted := strings.Contains(r.err, "note: the dates would not be read again"); noted != (name == "changing") {
+			if noted := strings.Contains(r.err, "note: the times are not kept"); noted != (name == "changing") {
 				t.Errorf("%s: %s", out, r.err)
 			}
 		}

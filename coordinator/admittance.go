@@ -29,8 +29,8 @@ func (c *Coordinator) welcome(key string, msg wire.Message) bool {
 
 // A key is banned when idleLimit members with it are idle, and those that deliver are fewer than one in mostly. One
 // alone rests longer and longer, and may be slow; many cost the broker copies of all that goes to everybody. It is
-// banned, too, when as many of its workers are cut off within a minute: each costs lines of the log, and nobody else
-// comes under ever new tokens so fast.
+// banned, too, when as many of its workers are cut off within a minute, and those that are not idle are fewer than one in
+// mostly: each costs lines of the log, and nobody else comes under ever new tokens so fast.
 const (
 	idleLimit = 16
 	mostly    = 4
@@ -44,7 +44,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 	}
 	// Who said Hello since the last tick was added to the count; this is who is there.
 	clear(c.present)
-	delivering, idle := make(map[string]int), make(map[string]int)
+	delivering, idle, busy := make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, w := range slices.Clone(c.machine.members.list) {
 		_, key := wire.SplitName(w.id)
 		if c.machine.life.active() && c.gate.Banned(key) {
@@ -57,6 +57,8 @@ func (c *Coordinator) inspect(now time.Duration) {
 		}
 		if w.Idle() {
 			idle[key]++
+		} else {
+			busy[key]++
 		}
 	}
 	for key, n := range idle {
@@ -66,7 +68,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 		}
 	}
 	for key, n := range c.expelled {
-		if n >= idleLimit && n > mostly*delivering[key] {
+		if n >= idleLimit && n > mostly*busy[key] {
 			c.gate.Ban(key, fmt.Sprintf("%d workers with it were cut off within a minute in run %s", n, c.machine.cfg.Run))
 			delete(c.expelled, key) // if it is let in again, it begins anew
 		}

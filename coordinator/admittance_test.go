@@ -116,6 +116,16 @@ func TestGated_MembersOfOneKey(t *testing.T) {
 	})
 }
 
+// comesToBeCutOff says Hello under a name and a token with a number, and commits offences.
+func (c *client) comesToBeCutOff(i int) {
+	h := wire.Header{From: fmt.Sprint("evil", i), Token: uint64(i) + 1}
+	c.send(c.subjects.Control, &wire.Hello{Header: h, Slots: 1})
+	for range 5 { // an offence each
+		c.send(c.subjects.Control, &wire.Ready{Header: h, Size: toySize, Terms: []string{"loss", "kl"}})
+		h.Run = "another"
+	}
+}
+
 // Who comes under ever new tokens and goes on being cut off gets its key banned; those who are cut off now and then do
 // not.
 func TestGated_CutOffUnderEverNewTokens(t *testing.T) {
@@ -126,12 +136,7 @@ func TestGated_CutOffUnderEverNewTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gated(t, func(gate *wire.Gate, run *coordinator.Coordinator, thief *client) {
 				for i := range 40 {
-					h := wire.Header{From: fmt.Sprint("evil", i), Token: uint64(i) + 1}
-					thief.send(thief.subjects.Control, &wire.Hello{Header: h, Slots: 1})
-					for range 5 { // an offence each
-						thief.send(thief.subjects.Control, &wire.Ready{Header: h, Size: toySize, Terms: []string{"loss", "kl"}})
-						h.Run = "another"
-					}
+					thief.comesToBeCutOff(i)
 					time.Sleep(c.pause)
 				}
 				if gate.Banned("UTHIEF") != c.banned {

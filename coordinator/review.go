@@ -225,6 +225,7 @@ func (j *judgement) quarantine(now time.Duration, liars []*trust.Account, why st
 // ban closes the run to a token, and sends the worker a refusal.
 func (j *judgement) ban(a *trust.Account, why string) {
 	a.Banned = why
+	j.figures.CutOff++
 	j.figures.Quarantined = newest(append(j.figures.Quarantined, a.ID))
 	j.figures.Marks = newest(append(j.figures.Marks, a.Mark))
 	j.out.add(eventCommand{Event{Kind: EventQuarantine, Step: j.run.opt.step, Worker: a.ID, Reason: why}})

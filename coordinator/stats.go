@@ -27,7 +27,8 @@ type Stats struct {
 	Relayed       int      // passes whose parameters workers have handed on
 	Unrelayed     int      // chunks of them that were asked for and sent by the coordinator
 	Rollbacks     int      // times that the run went back
-	Quarantined   []string // names of the workers that were cut off, the newest maxQuarantined
+	CutOff        int      // workers that were cut off
+	Quarantined   []string // names of the newest of them, at most maxQuarantined
 	Marks         []uint64 // of their tokens, see wire.Mark
 
 	Members []MemberStats // in order of arrival

@@ -204,7 +204,7 @@ func (c collector) live(s sink, run string, l *Live) {
 	s.counter(c.audits, float64(l.Audits), run)
 	s.counter(c.disputes, float64(l.Disputes), run)
 	s.counter(c.rollbacks, float64(l.Rollbacks), run)
-	s.counter(c.quarantined, float64(len(l.Quarantined)), run)
+	s.counter(c.quarantined, float64(l.CutOff), run)
 	for reason, n := range l.Rejections {
 		s.counter(c.rejections, float64(n), run, reason)
 	}

@@ -31,7 +31,7 @@ func measured(t *testing.T, token string) *bench {
 	}
 	b.source.live["mine"] = &Live{
 		Term: 2, Waiting: "a worker", ShardsIssued: 120, ShardsUseful: 100, Speculations: 3, Audits: 4, Disputes: 1, Rollbacks: 1,
-		Quarantined: []string{"w9"}, Rejections: map[string]int64{"step": 7}, Checkpointed: time.Now().Add(-time.Hour),
+		CutOff: 1, Quarantined: []string{"w9"}, Rejections: map[string]int64{"step": 7}, Checkpointed: time.Now().Add(-time.Hour),
 		Workers: []Worker{{ID: "w1", State: "idle"}, {ID: "w2", State: "computing"}, {ID: "w3", State: "computing"}},
 	}
 	return b

@@ -61,7 +61,8 @@ type Live struct {
 	Audits       int64            `json:"audits"`                   // blocks computed a second time as a check
 	Disputes     int64            `json:"disputes"`                 // blocks of which two workers sent different bits
 	Rollbacks    int64            `json:"rollbacks"`                // times that the run returned to an earlier step because a worker had sent wrong bits
-	Quarantined  []string         `json:"quarantined,omitempty"`    // ids of workers that were excluded because of wrong bits
+	CutOff       int64            `json:"cut_off,omitempty"`        // workers that were excluded because of wrong bits
+	Quarantined  []string         `json:"quarantined,omitempty"`    // ids of the newest of them
 	Rejections   map[string]int64 `json:"rejections,omitempty"`     // refused messages by reason
 	Checkpointed time.Time        `json:"checkpointed_at,omitzero"` // time at which the latest checkpoint was on the disk
 }

@@ -72,13 +72,16 @@ func (b *builder) readTimes(name string) error {
 			return err
 		}
 	}
-	// The numbers of an array have no decimals of their own: they are written with as many as they need, which float32
-	// may not hold, or with none if all are whole.
+	// The numbers of an array have no decimals of their own: they are written with as many as they need, or with none if
+	// all are whole. Those of float32 have as many as it holds, or as tell steps apart.
 	switch {
 	case whole:
 		c.digits = 0
 	case p.exact[0] == nil:
 		c.digits = max(1, float32Digits-1-int(math.Floor(math.Log10(c.largest))))
+		if dt := b.data.Spec.DT; dt > 0 {
+			c.digits = max(c.digits, int(math.Ceil(1-math.Log10(dt))))
+		}
 	}
 	return nil
 }

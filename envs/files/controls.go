@@ -194,7 +194,7 @@ func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64
 	if times != nil && times.after {
 		from--
 	}
-	of, steps, err := p.steps(key, times, from)
+	of, steps, err := p.steps(key, times, from, horizon)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (p *Plan) After(key []string, times *Times, from, horizon int) ([][]float64
 
 // steps are the rows for a recording with a key, and the steps that they are for: by its times, or from one on if it
 // has none.
-func (p *Plan) steps(key []string, times *Times, from int) (rows, steps []int, err error) {
+func (p *Plan) steps(key []string, times *Times, from, horizon int) (rows, steps []int, err error) {
 	var written [][]string
 	for i := range p.Rows {
 		if !p.of(key, i) {
@@ -236,7 +236,7 @@ func (p *Plan) steps(key []string, times *Times, from int) (rows, steps []int, e
 	if times == nil {
 		return rows, steps, nil
 	}
-	steps, bad, err := times.Steps(written, from)
+	steps, bad, err := times.Steps(written, from, horizon)
 	if err != nil {
 		return nil, nil, controlFault(p.path, fmt.Sprintf("row %d", rows[bad]+1), "write times in the form of the data, "+
 			"which continue with "+strings.Join(times.Text(from), " "), "%v", err)

@@ -58,7 +58,8 @@ func TestPlan_JoinsByTimeAndID(t *testing.T) {
 }
 
 // TestPlan_ThroughMidnights: times of the day without a day go on from row to row, over as many midnights as there are,
-// behind data that may have passed some themselves. Rows before the forecast are ignored.
+// behind data that may have passed some themselves. Rows before the forecast are ignored, unless it could begin on
+// several days.
 func TestPlan_ThroughMidnights(t *testing.T) {
 	t.Parallel()
 	clock := func(step int) string { return fmt.Sprintf("%02d:00", (22+step)%24) }
@@ -84,6 +85,9 @@ func TestPlan_ThroughMidnights(t *testing.T) {
 			coming, err := p.After(nil, times, rows, 80)
 			if err != nil || coming[0][0] != float64(rows) || coming[79][0] != float64(rows+79) {
 				t.Errorf("%d rows, plan from %d before their end on: %v, %v", rows, before, coming, err)
+			}
+			if _, err := p.After(nil, times, rows, 5); before > 0 && (err == nil || !strings.Contains(err.Error(), clock(rows)+" may be of several days")) {
+				t.Errorf("%d rows, a plan from %d before their end on that is days longer than the forecast: %v", rows, before, err)
 			}
 			if _, err := p.After(nil, times, rows, 81); err == nil || !strings.Contains(err.Error(), "no row for "+clock(rows+80)) {
 				t.Errorf("%d rows: a step behind the plan: %v", rows, err)

@@ -102,7 +102,7 @@ func TestTimes_HoursAndMinutesBehindMidnight(t *testing.T) {
 		if got := e.Times.Text(e.T + after); got[0] != want {
 			t.Errorf("%d steps after 2350 it is %s, want %s", after+1, got[0], want)
 		}
-		if steps, _, err := e.Times.Steps([][]string{{want}}, e.T+after); err != nil || steps[0] != e.T+after {
+		if steps, _, err := e.Times.Steps([][]string{{want}}, e.T+after, 1); err != nil || steps[0] != e.T+after {
 			t.Errorf("%s is at %d, %v, want %d", want, steps, err, e.T+after)
 		}
 	}

@@ -265,6 +265,24 @@ func (b *builder) names() error {
 	return nil
 }
 
+// settleNames drops the names of recordings in files of arrays, with a note, unless each has one of its own over all
+// files.
+func (d *Dataset) settleNames() {
+	seen, named := map[string]bool{}, false
+	for i := range d.Episodes {
+		seen[d.Episodes[i].Name] = true
+		named = named || d.Episodes[i].Name != ""
+	}
+	if !named || len(seen) == len(d.Episodes) && !seen[""] {
+		return
+	}
+	d.Notes = append(d.Notes, "the names in arrays episode are not used: each recording of all files needs one of its own")
+	d.Key = nil
+	for i := range d.Episodes {
+		d.Episodes[i].Name, d.Episodes[i].Key = "", nil
+	}
+}
+
 // columnNames reads the names of channels. Each has to have as many as there are channels, none of them empty, in an
 // array of text of fixed width.
 func (b *builder) columnNames() error {

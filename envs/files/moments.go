@@ -81,9 +81,9 @@ func (t *Times) moment(step int) float64 {
 
 // Steps are those at which times lie that are written as in the file; an error, with its row, if one is no time, or
 // lies between two steps. rows have a text for each of Columns. A time may miss its step by 5 % of one. Of times of the
-// day alone, each row goes on from the one before it, through midnight; the first with the time of step from is that
-// step.
-func (t *Times) Steps(rows [][]string, from int) (steps []int, row int, err error) {
+// day alone, each row goes on from the one before it: one that is more than twelve hours earlier is of the next day. The
+// first with the time of step from is that step; an error if horizon steps could begin on a later day as well.
+func (t *Times) Steps(rows [][]string, from, horizon int) (steps []int, row int, err error) {
 	at := make([]float64, len(rows))
 	for i, texts := range rows {
 		if at[i], err = t.read(texts); err != nil {
@@ -92,7 +92,9 @@ func (t *Times) Steps(rows [][]string, from int) (steps []int, row int, err erro
 	}
 	if t.clock.ofDay || t.clock.hoursMinutes {
 		throughMidnight(at)
-		t.onDays(at, t.moment(from))
+		if row, err = t.onDays(at, from, horizon); err != nil {
+			return nil, row, err
+		}
 	}
 	for i, v := range at {
 		n := (t.grid.position(v) - t.grid.position(t.first)) / t.grid.step
@@ -108,18 +110,33 @@ func (t *Times) Steps(rows [][]string, from int) (steps []int, row int, err erro
 	return steps, 0, nil
 }
 
-// onDays moves times by whole days, in place, so that the first at the time of the day of a moment is that moment.
-func (t *Times) onDays(times []float64, moment float64) {
-	for _, v := range times {
+// onDays moves times by whole days, in place, so that the first at the time of the day of a step is that step. It is an
+// error, with its row, if another day fits as well: a plan that begins with what was observed, and has a row for each
+// of horizon steps from a later day on. One that begins at the time of the step may be of several days to come, unless
+// it is long enough to have all steps before it.
+func (t *Times) onDays(times []float64, from, horizon int) (row int, err error) {
+	moment, first := t.moment(from), -1
+	for i, v := range times {
 		days := day * math.Round((moment-v)/day)
 		if math.Abs(moment-v-days) > jitter*t.grid.length() {
 			continue
 		}
+		if first < 0 {
+			first = i
+			continue
+		}
+		if i+horizon <= len(times) && (first > 0 || len(times) >= from+horizon) {
+			return first, fmt.Errorf("%s may be of several days: leave out the rows before the forecast, or write the days, too",
+				strings.Join(t.Text(from), " "))
+		}
+	}
+	if first >= 0 {
+		days := day * math.Round((moment-times[first])/day)
 		for i := range times {
 			times[i] += days
 		}
-		return
 	}
+	return 0, nil
 }
 
 // read is the time that texts say, one for each of Columns; of a time of the day alone that of day 0.

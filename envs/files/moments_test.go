@@ -87,7 +87,7 @@ func TestTimes_GoOnInTheFormOfTheFile(t *testing.T) {
 		for _, text := range append(slices.Clone(test.first), test.want...) {
 			rows = append(rows, []string{text})
 		}
-		steps, _, err := times.Steps(rows, 0)
+		steps, _, err := times.Steps(rows, 0, len(rows))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -101,7 +101,7 @@ func TestTimes_GoOnInTheFormOfTheFile(t *testing.T) {
 
 // stepAt is the step of one time.
 func stepAt(times *Times, texts ...string) (int, error) {
-	steps, _, err := times.Steps([][]string{texts}, 0)
+	steps, _, err := times.Steps([][]string{texts}, 0, 1)
 	if err != nil {
 		return 0, err
 	}

@@ -72,6 +72,9 @@ func Read(paths []string, o Options) (*Dataset, error) {
 	if err := o.checkNames(nameKind(inputs[0].path)); err != nil {
 		return nil, err
 	}
+	if nameKind(inputs[0].path) == "array" {
+		all.settleNames()
+	}
 	all.settleControls()
 	if err = all.settle(transforms); err == nil {
 		err = all.drowned()

@@ -159,14 +159,18 @@ func (n Normalisation) OfRows(rows, controls [][]float64) Normalisation {
 		each := eachOf(controls[1:], len(n.Controls.Mean))
 		acted = scaleOfControls(n.Controls, measureExact(len(n.Controls.Mean), each), each)
 	}
-	return n.with(n.usual(measureExact(len(rows[0]), eachOf(rows, len(rows[0])))), acted)
+	each := eachOf(rows, len(rows[0]))
+	return n.with(n.usual(measureExact(len(rows[0]), each), each), acted)
 }
 
-// usual fills in the deviations of channels that do not vary in what is seen of a new recording: each is the median
-// of those of the recordings that are known, if it varies in any. It changes s, and returns it.
-func (n Normalisation) usual(s Scale) Scale {
+// usual fills in the deviations of channels that do not vary in what is seen of a new recording, which each visits: it
+// is the median of those of the recordings that are known, if it varies in any. It changes s, and returns it.
+func (n Normalisation) usual(s Scale, each func(visit func(channel int, v float64))) Scale {
+	low, high := slices.Repeat([]float64{math.Inf(1)}, len(s.SD)), slices.Repeat([]float64{math.Inf(-1)}, len(s.SD))
+	each(func(c int, v float64) { low[c], high[c] = min(low[c], v), max(high[c], v) })
 	for c, sd := range s.SD {
-		if sd != ConstantSD {
+		// What has that deviation by chance has a range of twice as much at least.
+		if sd != ConstantSD || high[c]-low[c] >= 2*ConstantSD {
 			continue
 		}
 		var known []float64
@@ -234,7 +238,7 @@ func (n Normalisation) For(d *Dataset, steps int) Normalisation {
 		if n.RecordingControls != nil {
 			controls = part.ownControls(n.Controls, []int{0})
 		}
-		all.add(name, n.usual(part.ownObservations([]int{0})), controls)
+		all.add(name, n.usual(part.ownObservations([]int{0}), part.eachObservation([]int{0})), controls)
 	}
 	return all
 }

@@ -251,6 +251,14 @@ func TestFor_ConstantBeginning(t *testing.T) {
 			t.Errorf("%s: %+v, want the median deviation of training, 30", what, own)
 		}
 	}
+	chance := readText(t, "episode,y1,y2\nnew,9,2\nnew,11,2\nnew,9,2\nnew,11,5\n")
+	for what, own := range map[string]Scale{
+		"in a backtest": n.For(chance, 2).Recordings["new"], "in a forecast": n.OfRows([][]float64{{9, 2}, {11, 2}}, nil).Observations,
+	} {
+		if !slices.Equal(own.SD, []float64{1, ConstantSD}) {
+			t.Errorf("%s: %+v, want the deviation that was measured, 1", what, own)
+		}
+	}
 	if all := n.For(d, 0).Recordings["new"]; all.SD[0] < 30 || all.SD[0] > 40 {
 		t.Errorf("a recording that varies has not its own deviation: %+v", all)
 	}

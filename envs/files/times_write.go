@@ -2,13 +2,30 @@ package files
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 )
 
-// KeepsTimes reports whether WriteNPZ and WriteCSV write the times of the episodes: if each has some, and they would be
-// read as they were. Among those that would not are numbers of days, a changing offset from UTC, and whole numbers that
-// float64 does not hold. Numbers from 0 on are what Spec.DT says, and are not written.
-func (d *Dataset) KeepsTimes() bool { return d.writtenTimes() != nil }
+// KeepsTimes reports whether WriteCSV, or WriteNPZ, writes the times of the episodes: if each has some, and they would
+// be read as they were. Among those that would not are numbers of days, a changing offset from UTC, and whole numbers
+// that float64 does not hold. Numbers from 0 on are what Spec.DT says, and are not written. Nor does an npz file have
+// times where episodes are of so different lengths that most of them would be padding.
+func (d *Dataset) KeepsTimes(npz bool) bool {
+	return (!npz || d.padsTimes()) && d.writtenTimes() != nil
+}
+
+// maxPadded is how many times an array may have beyond four for each step. A date takes some 40 bytes there.
+const maxPadded = 1 << 20
+
+// padsTimes reports whether an array [N,T] has room for the times.
+func (d *Dataset) padsTimes() bool {
+	longest, steps := 0, 0
+	for i := range d.Episodes {
+		longest, steps = max(longest, d.Episodes[i].T), steps+d.Episodes[i].T
+	}
+	return len(d.Episodes)*longest <= 4*steps+maxPadded
+}
 
 // writtenTimes are the times of the steps of all episodes, [episodes][T]; nil if they are not kept.
 func (d *Dataset) writtenTimes() [][]string {
@@ -76,6 +93,15 @@ func (t *Times) written(step int) string {
 		return text.Format(time.DateOnly)
 	}
 	return text.Format("2006-01-02 15:04:05.999999")
+}
+
+// csvNames are the names that a table can have in its first column: a line that begins with # is a comment there.
+func (d *Dataset) csvNames() []string {
+	names := d.writtenNames()
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, "#") }) {
+		return nil
+	}
+	return names
 }
 
 // writtenNames are the names of the episodes; nil if one has none, or the same as another, as pieces of a recording do,

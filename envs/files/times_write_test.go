@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -54,7 +55,7 @@ func TestWrite_KeepsTimes(t *testing.T) {
 		"one without":    {"id,date,y\na,2024-01-01,1\na,2024-01-02,1\nb,346,1\n", Options{ID: "id"}, ""},
 	} {
 		d := readAs(t, c.o, c.text)
-		if kept := d.KeepsTimes(); kept != (c.next != "") {
+		if kept := d.KeepsTimes(true); kept != (c.next != "") {
 			t.Errorf("%s: times are kept: %v", name, kept)
 			continue
 		} else if !kept {
@@ -122,6 +123,18 @@ func TestWrite_KeepsNames(t *testing.T) {
 		equal(t, "arrays", names("d.npz"), c.want)
 		equal(t, "an episode alone", names("one.csv"), c.want[1:])
 	}
+	// A table has no name that begins a comment; arrays may.
+	d := readAs(t, Options{ID: "shop"}, "y,shop\n1,#1\n2,#1\n3,b\n4,b\n")
+	var table, one bytes.Buffer
+	if err := errors.Join(d.WriteCSV(&table), d.EpisodeCSV()(&one, 0)); err != nil {
+		t.Fatal(err)
+	}
+	dir := write(t, map[string]string{"d.csv": table.String(), "one.csv": one.String()})
+	for file, want := range map[string]int{"d.csv": 4, "one.csv": 2} {
+		if got := mustRead(t, Options{}, filepath.Join(dir, file)).Steps(); got != want {
+			t.Errorf("%s has %d steps, want %d", file, got, want)
+		}
+	}
 	// Names that are numbers, or fewer than episodes, are no names.
 	y := named{"y", []int{2, 2, 1}, []float32{1, 2, 3, 4}}
 	for _, other := range []named{{"episode", []int{2}, []float32{3, 7}}, {"episode", nil, []string{"a", "a"}}, {"episode", nil, []string{"a"}}} {
@@ -129,5 +142,36 @@ func TestWrite_KeepsNames(t *testing.T) {
 		if d.Key != nil || d.Episodes[0].Name != "" || len(d.Notes) != 1 || !strings.HasPrefix(d.Notes[0], "array episode [") {
 			t.Errorf("%v: names %q, notes %v", other.data, d.Episodes[0].Name, d.Notes)
 		}
+	}
+	// Each recording of all files has a name of its own, or none has.
+	two := func(first, second []string) *Dataset {
+		dir := write(t, map[string]string{
+			"a.npz": npz(t, y, named{"episode", nil, first}), "b.npz": npz(t, y, named{"episode", nil, second}),
+		})
+		return mustRead(t, Options{}, dir)
+	}
+	if d := two([]string{"a", "b"}, []string{"c", "d"}); d.Key == nil || d.Episodes[3].Name != "d" {
+		t.Errorf("names %q of two files", d.Recordings())
+	}
+	for _, second := range [][]string{{"a", "c"}, {"c", "c"}} {
+		d := two([]string{"a", "b"}, second)
+		if d.Key != nil || d.Episodes[0].Name != "" || !slices.ContainsFunc(d.Notes, func(note string) bool { return strings.Contains(note, "one of its own") }) {
+			t.Errorf("second file %q: names %q, notes %v", second, d.Recordings(), d.Notes)
+		}
+	}
+}
+
+// TestWriteNPZ_TimesArePadding: an array of times that would be padding for the most part is not written.
+func TestWriteNPZ_TimesArePadding(t *testing.T) {
+	t.Parallel()
+	d := &Dataset{Episodes: make([]Episode, 400)}
+	for i := range d.Episodes {
+		d.Episodes[i].T = 10
+	}
+	if !d.padsTimes() {
+		t.Error("episodes of one length have no room for times")
+	}
+	if d.Episodes[0].T = 60_000; d.padsTimes() {
+		t.Error("24 million times are written for 64,000 steps")
 	}
 }

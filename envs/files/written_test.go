@@ -132,6 +132,7 @@ func TestTimes_NumbersOfArrays(t *testing.T) {
 		{[]float32{1000.1, 1000.2, 1000.3, 1000.4}, "1000.5"},
 		{[]float32{1e-5, 2e-5, 3e-5, 4e-5}, "0.00005"},
 		{[]float32{100000, 100000.5, 100001, 100001.5}, "100002"},
+		{[]float32{18856.74, 18856.744, 18856.748, 18856.752}, "18856.7559"},
 	} {
 		file := npz(t, named{"y", []int{1, 4, 1}, []float32{1, 2, 3, 4}}, named{"t", []int{1, 4}, c.times})
 		times := mustRead(t, Options{}, filepath.Join(write(t, map[string]string{"d.npz": file}), "d.npz")).Episodes[0].Times

@@ -88,8 +88,8 @@ func TestMeter_Effects(t *testing.T) {
 	if m.working() {
 		t.Error("it works before anything was read")
 	}
-	m.terms[1] = counters{Useful: 3, Repeated: 1, Summed: 7, Reissued: 2, Speculations: 3, Audits: 4, Disputes: 5, Rollbacks: 6, Quarantined: []string{"a"}}
-	m.terms[2] = counters{Repeated: 10, Summed: 70, Reissued: 20, Speculations: 30, Audits: 40, Disputes: 50, Rollbacks: 60, Quarantined: []string{"b", "c"}}
+	m.terms[1] = counters{Useful: 3, Repeated: 1, Summed: 7, Reissued: 2, Speculations: 3, Audits: 4, Disputes: 5, Rollbacks: 6, CutOff: 1}
+	m.terms[2] = counters{Repeated: 10, Summed: 70, Reissued: 20, Speculations: 30, Audits: 40, Disputes: 50, Rollbacks: 60, CutOff: 2}
 	want := Effects{Repeated: 11, Summed: 77, Reissued: 22, Speculated: 33, Audits: 44, Disputes: 55, Rollbacks: 66, Quarantined: 3}
 	if got := m.effects(); got != want || !m.working() {
 		t.Errorf("got %+v, want %+v", got, want)

@@ -21,16 +21,16 @@ type meter struct {
 
 // counters are those of one coordinator, as the page has them.
 type counters struct {
-	Issued       uint64   `json:"shards_issued"`
-	Useful       uint64   `json:"shards_useful"`
-	Speculations int64    `json:"speculations"`
-	Reissued     int64    `json:"reissued"`
-	Repeated     int64    `json:"steps_repeated"`
-	Summed       int64    `json:"steps_summed"`
-	Audits       int64    `json:"audits"`
-	Disputes     int64    `json:"disputes"`
-	Rollbacks    int64    `json:"rollbacks"`
-	Quarantined  []string `json:"quarantined"`
+	Issued       uint64 `json:"shards_issued"`
+	Useful       uint64 `json:"shards_useful"`
+	Speculations int64  `json:"speculations"`
+	Reissued     int64  `json:"reissued"`
+	Repeated     int64  `json:"steps_repeated"`
+	Summed       int64  `json:"steps_summed"`
+	Audits       int64  `json:"audits"`
+	Disputes     int64  `json:"disputes"`
+	Rollbacks    int64  `json:"rollbacks"`
+	CutOff       int64  `json:"cut_off"`
 }
 
 // newMeter makes a meter of the run of that name at a page (host:port).
@@ -84,7 +84,7 @@ func (m *meter) effects() (e Effects) {
 		e.Audits += c.Audits
 		e.Disputes += c.Disputes
 		e.Rollbacks += c.Rollbacks
-		e.Quarantined += int64(len(c.Quarantined))
+		e.Quarantined += c.CutOff
 	}
 	return e
 }

@@ -71,7 +71,7 @@ export function faultsPanel() {
     put('Audits', count(l.audits), 'blocks checked');
     put('Disputes', count(l.disputes), 'blocks with two answers', l.disputes > 0);
     put('Rollbacks', count(l.rollbacks), 'to a checkpoint', l.rollbacks > 0);
-    put('Quarantined', count(l.quarantined?.length ?? 0), (l.quarantined ?? []).join(', ') || 'workers cut off', (l.quarantined?.length ?? 0) > 0);
+    put('Quarantined', count(l.cut_off ?? 0), (l.quarantined ?? []).join(', ') || 'workers cut off', l.cut_off > 0);
     const reasons = Object.entries(l.rejections ?? {}).filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]);
     put('Refused', count(reasons.reduce((n, [, k]) => n + k, 0)), 'messages');
     text(refused, reasons.length ? `Refused messages: ${reasons.map(([k, n]) => `${k} ${count(n)}`).join(', ')}. A refused message changes nothing.` : '');

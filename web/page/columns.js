@@ -10,7 +10,7 @@ const best = (r) => r.metrics?.best_validation_objective;
 // note is the one thing worth knowing beyond the numbers.
 function note(r) {
   if (r.live?.waiting) return `waits: ${r.live.waiting}`;
-  if (r.live?.quarantined?.length) return `${r.live.quarantined.length} quarantined`;
+  if (r.live?.cut_off) return `${r.live.cut_off} quarantined`;
   if (r.state === 'running' && r.steps_per_second > 0) return `${span((r.steps - r.step) / r.steps_per_second)} left`;
   if (r.state === 'lost') return 'its process ended';
   return r.exit_reason ?? '';
