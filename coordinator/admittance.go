@@ -29,8 +29,8 @@ func (c *Coordinator) welcome(key string, msg wire.Message) bool {
 
 // A key is banned when idleLimit members with it are idle, and those that deliver are fewer than one in mostly. One
 // alone rests longer and longer, and may be slow; many cost the broker copies of all that goes to everybody. It is
-// banned, too, when as many of its workers are cut off within a minute, and those that are not idle are fewer than one in
-// mostly: each costs lines of the log, and nobody else comes under ever new tokens so fast.
+// banned, too, when as many of its workers are cut off within a minute, and those that are not idle are fewer than one
+// in mostly: each costs lines of the log, and nobody else comes under ever new tokens so fast.
 const (
 	idleLimit = 16
 	mostly    = 4

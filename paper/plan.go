@@ -133,7 +133,7 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 // trainings where a part has very many runs and of KVAE without images, which has no row in the paper and gets no
 // better by more (docs/results/models.md), and for KVAE on images the schedule of its authors, at Quick compressed to a
 // quarter of the updates (docs/results/kvae.md). At Standard whatever Quick trains on vectors has four times its batch
-// and 60,000 updates, so that a step of 2 ms is learned too.
+// and 60,000 updates; at all durations of a step, it also has what short ones need (docs/results/learning.md).
 func (g *Group) at(size Size) []string {
 	vectors := g.Part == Table1 || g.Part == Ablation || g.Part == DT
 	switch chains := g.Key == "rslds" || g.Key == "trslds"; {
@@ -146,7 +146,11 @@ func (g *Group) at(size Size) []string {
 	case size == Standard && vectors && g.Key == "kvae":
 		return []string{"train.batch=64", "train.steps=20000"}
 	case size == Standard && vectors && g.Key != "static":
-		return []string{"train.batch=64", "train.steps=60000"}
+		list := []string{"train.batch=64", "train.steps=60000"}
+		if g.Part == DT {
+			list = append(list, "model.skip=true", "anneal.kl_start=0.01", "anneal.kl_until=0.5")
+		}
+		return list
 	case g.Part == Ball && g.Key == "kvae" && (size == Quick || size == Standard):
 		return append(kvaeSchedule(), "train.steps=3140", "optim.decay_every=785", "anneal.mixing_from=393")
 	case g.Part == Ball && g.Key == "kvae" && size == Faithful:

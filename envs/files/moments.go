@@ -81,8 +81,8 @@ func (t *Times) moment(step int) float64 {
 
 // Steps are those at which times lie that are written as in the file; an error, with its row, if one is no time, or
 // lies between two steps. rows have a text for each of Columns. A time may miss its step by 5 % of one. Of times of the
-// day alone, each row goes on from the one before it: one that is more than twelve hours earlier is of the next day. The
-// first with the time of step from is that step; an error if horizon steps could begin on a later day as well.
+// day alone, each row goes on from the one before it: one that is more than twelve hours earlier is of the next day.
+// The first with the time of step from is that step; an error if horizon steps could begin on a later day as well.
 func (t *Times) Steps(rows [][]string, from, horizon int) (steps []int, row int, err error) {
 	at := make([]float64, len(rows))
 	for i, texts := range rows {
