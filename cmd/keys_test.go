@@ -106,6 +106,7 @@ func TestWorker_KeyOfItsOwn(t *testing.T) {
 	c.must("keys", "rotate", "worker-1", "--dir", dir)
 	await(t, func() bool { return connected() != "" && connected() != first })
 	p.says("the key has changed: connecting with the new one")
+	await(t, func() bool { return strings.Count(p.err.String(), "worker: id=w ") == 2 }) // a signal ends what it does then
 	if code := p.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
