@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -302,5 +304,15 @@ func TestForget_WithoutAName(t *testing.T) {
 	s := serveFragile(t, Limits{})
 	if err := s.Forget(t.Context(), ""); !errors.Is(err, ErrRequest) {
 		t.Errorf("got %v, want ErrRequest", err)
+	}
+}
+
+// TestServer_WaitsForAnswers: a connection is not closed before the time of a request is over.
+func TestServer_WaitsForAnswers(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Hour} {
+		s := newService(fragile{}, sizes{nx: 1, nz: 1}, Description{}, Limits{Deadline: limit}, nil)
+		if got := s.server(Options{Log: hclog.NewNullLogger()}).WriteTimeout; got <= s.limits.Deadline {
+			t.Errorf("answers may take %v, and connections are closed after %v", s.limits.Deadline, got)
+		}
 	}
 }

@@ -92,22 +92,29 @@ func (o *Options) listen(ctx context.Context) (net.Listener, error) {
 	return l, nil
 }
 
-// Time limits of connections of clients. closeTimeout is how long requests may take that are in progress in the end.
+// Time limits of connections of clients. answerTimeout is how long an answer may take to be written once its time is
+// over; closeTimeout is how long requests may take that are in progress in the end.
 const (
 	headerTimeout = 5 * time.Second
 	bodyTimeout   = 30 * time.Second
+	answerTimeout = 5 * time.Second
 	idleTimeout   = 2 * time.Minute
 	closeTimeout  = 2 * time.Second
 )
 
-// overHTTP answers until the context ends.
-func (s *Service) overHTTP(ctx context.Context, l net.Listener, o Options) error {
-	server := &http.Server{
+// server is what listens for requests. A connection stays open as long as an answer may take.
+func (s *Service) server(o Options) *http.Server {
+	return &http.Server{
 		Handler: s.Handler(o.Token), ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
-		WriteTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
+		WriteTimeout: s.limits.Deadline + answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
 		ConnState: s.pressure.counts,
 		ErrorLog:  o.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
 	}
+}
+
+// overHTTP answers until the context ends.
+func (s *Service) overHTTP(ctx context.Context, l net.Listener, o Options) error {
+	server := s.server(o)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()
 	select {
