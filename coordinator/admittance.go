@@ -44,7 +44,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 	}
 	// Who said Hello since the last tick was added to the count; this is who is there.
 	clear(c.present)
-	delivering, idle, busy := make(map[string]int), make(map[string]int), make(map[string]int)
+	delivering, idle := make(map[string]int), make(map[string]int)
 	for _, w := range slices.Clone(c.machine.members.list) {
 		_, key := wire.SplitName(w.id)
 		if c.machine.life.active() && c.gate.Banned(key) {
@@ -57,8 +57,6 @@ func (c *Coordinator) inspect(now time.Duration) {
 		}
 		if w.Idle() {
 			idle[key]++
-		} else {
-			busy[key]++
 		}
 	}
 	for key, n := range idle {
@@ -68,7 +66,7 @@ func (c *Coordinator) inspect(now time.Duration) {
 		}
 	}
 	for key, n := range c.expelled {
-		if n >= idleLimit && n > mostly*busy[key] {
+		if n >= idleLimit && n > mostly*(c.present[key]-idle[key]) {
 			c.gate.Ban(key, fmt.Sprintf("%d workers with it were cut off within a minute in run %s", n, c.machine.cfg.Run))
 			delete(c.expelled, key) // if it is let in again, it begins anew
 		}

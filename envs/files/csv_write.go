@@ -13,7 +13,7 @@ import (
 // value is an empty cell; numbers have as many digits as their type needs. Times are those of the files if KeepsTimes,
 // else t·dt. It returns an *Error for images, which do not fit into a table.
 func (d *Dataset) WriteCSV(w io.Writer) error {
-	with := csvColumns{names: d.csvNames(), times: d.writtenTimes()}
+	with := csvColumns{names: d.csvNames(), times: d.writtenTimes(false)}
 	numbered := with.names == nil
 	indices := make([]int, len(d.Episodes))
 	for i := range indices {
@@ -27,7 +27,7 @@ func (d *Dataset) WriteCSV(w io.Writer) error {
 // EpisodeCSV returns a function that writes one episode, counted from 0, as a table. There is no column episode, unless
 // the episodes have names of their own.
 func (d *Dataset) EpisodeCSV() func(w io.Writer, episode int) error {
-	with := csvColumns{names: d.csvNames(), times: d.writtenTimes()}
+	with := csvColumns{names: d.csvNames(), times: d.writtenTimes(false)}
 	return func(w io.Writer, episode int) error { return d.writeCSV(w, []int{episode}, with) }
 }
 

@@ -11,9 +11,7 @@ import (
 // be read as they were. Among those that would not are numbers of days, a changing offset from UTC, and whole numbers
 // that float64 does not hold. Numbers from 0 on are what Spec.DT says, and are not written. Nor does an npz file have
 // times where episodes are of so different lengths that most of them would be padding.
-func (d *Dataset) KeepsTimes(npz bool) bool {
-	return (!npz || d.padsTimes()) && d.writtenTimes() != nil
-}
+func (d *Dataset) KeepsTimes(npz bool) bool { return d.writtenTimes(npz) != nil }
 
 // maxPadded is how many times an array may have beyond four for each step. A date takes some 40 bytes there.
 const maxPadded = 1 << 20
@@ -27,8 +25,11 @@ func (d *Dataset) padsTimes() bool {
 	return len(d.Episodes)*longest <= 4*steps+maxPadded
 }
 
-// writtenTimes are the times of the steps of all episodes, [episodes][T]; nil if they are not kept.
-func (d *Dataset) writtenTimes() [][]string {
+// writtenTimes are the times of the steps of all episodes, [episodes][T]; nil if a table, or an npz file, has none.
+func (d *Dataset) writtenTimes(npz bool) [][]string {
+	if npz && !d.padsTimes() {
+		return nil
+	}
 	all, c, dt := make([][]string, len(d.Episodes)), &clock{}, true
 	read := make([][]float64, len(d.Episodes))
 	for i := range d.Episodes {

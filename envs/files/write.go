@@ -31,10 +31,7 @@ func (d *Dataset) WriteNPZ(w io.Writer) error {
 	out.rows("states", d.Spec.State, 0, func(e *Episode) []float32 { return e.States })
 	out.rows("labels", len(d.Spec.Labels), 0, func(e *Episode) []float32 { return e.Labels })
 	out.perEpisode()
-	dates := false
-	if d.padsTimes() {
-		dates = out.times(d.writtenTimes())
-	}
+	dates := out.times(d.writtenTimes(true))
 	if d.Spec.DT > 0 && !dates { // beside dates, dt would have no unit
 		out.array("dt", func(w io.Writer) error { return array.WriteFloat64(w, d.Spec.DT) })
 	}
