@@ -55,6 +55,8 @@ type Broker struct {
 
 // Start runs a server and waits until it accepts connections. It returns ErrStart or ErrKeys if that fails.
 func Start(cfg Config) (*Broker, error) {
+	// What changes from here on, while the server starts, is loaded again.
+	follow := newReloader(cfg)
 	options, err := cfg.options()
 	if err != nil {
 		return nil, err
@@ -84,8 +86,8 @@ func Start(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	if cfg.Auth != "" {
-		r := newReloader(cfg, b)
-		b.reloads.Go(func() { r.run(b.ended) })
+		follow.broker = b
+		b.reloads.Go(func() { follow.run(b.ended) })
 	}
 	return b, nil
 }

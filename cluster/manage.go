@@ -21,6 +21,8 @@ const seenFile = "seen.json"
 var (
 	// ErrNoKey is returned for a key that the folder does not have.
 	ErrNoKey = errors.New("keys: no such key")
+	// ErrNoFolder is returned for a folder that holds no keys; it matches ErrNoKey.
+	ErrNoFolder = fmt.Errorf("%w: this is no folder of keys", ErrNoKey)
 	// ErrTwice is returned by Add for a key that is there already.
 	ErrTwice = errors.New("keys: there is such a key already")
 	// ErrNeeded is returned by Revoke for the key of a role without which nothing works.
@@ -185,7 +187,7 @@ func (f *folder) users() ([]user, error) {
 			if file == WorkerKey {
 				continue
 			}
-			return nil, fmt.Errorf("%w: %s: this is no folder of keys", ErrNoKey, f.join(file))
+			return nil, fmt.Errorf("%w: there is no %s", ErrNoFolder, f.join(file))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read key: %w", err)

@@ -23,9 +23,9 @@ type reloader struct {
 	failed [][]byte // contents that could not be used
 }
 
-// newReloader takes the files as they are for those that the server has loaded.
-func newReloader(cfg Config, b *Broker) *reloader {
-	r := &reloader{cfg: cfg, broker: b, log: cfg.Log}
+// newReloader takes the files as they are for those that a server will have loaded, which is to be told to it.
+func newReloader(cfg Config) *reloader {
+	r := &reloader{cfg: cfg, log: cfg.Log}
 	r.loaded, _ = r.read()
 	return r
 }

@@ -2,9 +2,12 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,6 +95,50 @@ func TestReload(t *testing.T) {
 	if err := honest.FlushTimeout(time.Minute); err != nil {
 		t.Error(err)
 	}
+}
+
+// atFirst is a sink of a log that does something with the first line.
+type atFirst struct {
+	sync.Once
+	do func()
+}
+
+func (s *atFirst) Accept(string, hclog.Level, string, ...any) { s.Once.Do(s.do) }
+
+// A key that is revoked while the server starts, after it has read the list, is not let in either.
+func TestReload_ChangedWhileItStarts(t *testing.T) {
+	t.Parallel()
+	dir := keyFolder(t)
+	seed, err := os.ReadFile(filepath.Join(dir, "worker-second.nk"))
+	kept := filepath.Join(t.TempDir(), "kept.nk") // Revoke deletes the file
+	if err = errors.Join(err, os.WriteFile(kept, seed, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	log := hclog.NewInterceptLogger(&hclog.LoggerOptions{Output: io.Discard, Level: hclog.Trace})
+	revoked := make(chan error, 1)
+	log.RegisterSink(&atFirst{do: func() { revoked <- cluster.Revoke(dir, []string{"second"}) }})
+	b, err := cluster.Start(cluster.Config{Listen: "127.0.0.1:0", Auth: filepath.Join(dir, cluster.Auth), Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Shutdown)
+	select {
+	case err := <-revoked:
+		if err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Fatal("the server says nothing when it starts: the test asks nothing")
+	}
+	for range 600 {
+		conn, _, err := client(t, b.URL(), kept)
+		if err != nil {
+			return
+		}
+		conn.Close()
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Error("a minute later the key is still let in")
 }
 
 // A list that cannot be used changes nothing.

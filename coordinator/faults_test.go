@@ -279,9 +279,11 @@ func (c *fleet) character(bus *severable, p *toy) (id string, over wire.Bus) {
 	case bad && sharded && c.plan.relays:
 		return "relay", newMisteller(bus, ways)
 	case bad && c.plan.liars:
+		// Each at its own place: integers are cut off, which makes large lies at the same place equal.
+		place := c.born % simulatedSize
 		p.spoil = func(_ uint64, _ int, grad []float32) error {
 			if p.loaded && strikes(0.3) {
-				grad[0] += 10000 * lie // enough not to be rounded away, and so differently that no two agree
+				grad[place] += 10000 * lie // enough not to be rounded away
 			}
 			return nil
 		}

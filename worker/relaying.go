@@ -153,6 +153,18 @@ func (w *Worker) complain() {
 	}
 }
 
+// dropUnverified forgets what came from other workers in sections that are not whole, and so have not been compared
+// with their digests. A later pass of the step must not keep it.
+func (w *Worker) dropUnverified() {
+	held := w.theta.held
+	for i, mixed := range w.relay.mixed {
+		first, end := w.relay.sections.First(i), w.relay.sections.First(i+1)
+		if mixed && end <= len(held) { // the program may be another one meanwhile
+			clear(held[first:end])
+		}
+	}
+}
+
 // verify looks at the section that a chunk is in, if the chunk is the last of it and some of it came from another
 // worker. What is not as the coordinator has told is dropped and asked for.
 func (w *Worker) verify(chunk int) {

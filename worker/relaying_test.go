@@ -201,6 +201,31 @@ func TestRelay_Complains(t *testing.T) {
 	}
 }
 
+// A pass that keeps the parameters of the one before keeps of what others handed on only what has its digest: here w1
+// lies in its first chunk, and withholds the last one, so that its section is never compared.
+func TestRelay_AStayKeepsWhatWasCompared(t *testing.T) {
+	l := newListener(t)
+	s := wire.Sections{Chunks: l.chunks, Count: 1}
+	l.takeRelay(&wire.Relay{Step: 3, Names: []string{"w1", "w"}, Digests: s.DigestsOf(0, 1, l.values)})
+	l.hears("w1", l.piece(3, 0, 100))
+	l.hears("w1", l.piece(3, 1, 0))
+	l.takeStay(&wire.Stay{Step: 3, Pass: 1, BasePass: 0, Count: 3})
+	for i := range 3 {
+		if l.theta.got.Has(i) {
+			t.Errorf("chunk %d is kept", i)
+		}
+	}
+	// What was compared stays.
+	l = newListener(t)
+	l.takeRelay(l.plan())
+	l.hears("w1", l.piece(3, 1, 0))
+	l.hears("w2", l.piece(3, 2, 100))
+	l.takeStay(&wire.Stay{Step: 3, Pass: 1, BasePass: 0, Count: 3})
+	if !l.theta.got.Has(1) || l.theta.got.Has(2) {
+		t.Errorf("the sound chunk is kept: %t; the wrong one: %t", l.theta.got.Has(1), l.theta.got.Has(2))
+	}
+}
+
 // What the coordinator says later shows what was lost of what it sent itself. What others hand on comes over links of
 // their own: it was lost if they have handed on something later, and is late otherwise.
 func TestRelay_AsksForWhatIsLost(t *testing.T) {

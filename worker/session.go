@@ -266,6 +266,9 @@ func (w *Worker) turn(step uint64, pass int) bool {
 	if !t.known || step > t.step || step == t.step && pass > t.pass {
 		w.dropLeases()
 		w.complain()
+		if step == t.step { // a Stay may keep what is here
+			w.dropUnverified()
+		}
 		t.open(step, pass, w.chunks.Count())
 		w.relay = relay{}
 	}
