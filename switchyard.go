@@ -97,7 +97,7 @@ func Train(ctx context.Context, o Options) (*Run, error) {
 func Resume(ctx context.Context, o Options) (*Run, error) {
 	o.fill()
 	r, err := lead.Reopen(lead.Place{
-		Kinds: o.Registry.Kinds(), RunsDir: o.RunsDir, Data: lead.NewStore(o.RunsDir), Command: resumeAdvice,
+		Kinds: o.Registry.Kinds(), RunsDir: o.RunsDir, Command: resumeAdvice,
 	}, o.Name, o.Slots)
 	if err != nil {
 		return nil, err

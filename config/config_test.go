@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -148,6 +149,19 @@ func TestParse_AbsentKeyHasItsDefault(t *testing.T) {
 	c.Preset = "gone"
 	if !back.Equal(c) {
 		t.Errorf("got\n%s\nwant\n%s", back.YAML(), c.YAML())
+	}
+}
+
+// TestParse_ManyFiles: a configuration that lists thousands of paths reads back.
+func TestParse_ManyFiles(t *testing.T) {
+	paths := make([]string, 2000)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("/data/recordings of the summer/machine-%d/record-%05d.csv", i%7, i)
+	}
+	c := resolve(t, config.Sources{Preset: "files", Arguments: []string{"env.files=" + strings.Join(paths, ",")}})
+	back, err := kinds().Parse("config.yaml", c.YAML())
+	if err != nil || !back.Equal(c) {
+		t.Errorf("%d bytes do not read back: %.200s", len(c.YAML()), fmt.Sprint(err))
 	}
 }
 

@@ -14,8 +14,13 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
-// maxDocument is the largest size of a configuration file, in bytes; the whole tree fits in 3 KiB.
-const maxDocument = 64 << 10
+// MaxSize is the most bytes that a configuration may have as YAML writes it: as many as a message to a worker holds.
+// All keys but those of text fit in a few KiB; env.files may list thousands of paths.
+const MaxSize = 1 << 19
+
+// maxDocument is the largest size of a file, in bytes. A configuration with comments, or a sweep of it, has more than
+// the configuration alone.
+const maxDocument = 2 * MaxSize
 
 // Node is a part of a YAML file with the place where it stands. It is a mapping, a list or one value. Configurations
 // are made of nodes; other files, such as that of a sweep, are read as nodes, so that their problems have positions,

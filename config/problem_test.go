@@ -82,7 +82,7 @@ func TestResolve_TwoBases(t *testing.T) {
 
 func TestResolve_FileTooLarge(t *testing.T) {
 	_, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "my.yaml", Data: make([]byte, config.MaxDocument+1)}}})
-	if err == nil || !strings.Contains(err.Error(), "more than the 65536 allowed") {
+	if err == nil || !strings.Contains(err.Error(), "more than the 1048576 allowed") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -30,6 +30,12 @@ const (
 // TensorFiles are the names of the files with tensors, as npz and as safetensors.
 var TensorFiles = []string{"weights.npz", "model.safetensors"}
 
+// DescriptionFile is the name of the file that describes a model. It is the last of Files.
+const DescriptionFile = "model.json"
+
+// FormatName is what model.json gives as its format. By it an export knows the files of an earlier one.
+const FormatName = "switchyard model 1"
+
 // Formats are all.
 var Formats = []Format{Safetensors, NPZ, ONNX}
 
@@ -89,10 +95,11 @@ func Files(m Model, f Format) ([]File, error) {
 	if !slices.Contains(Formats, f) {
 		return nil, fmt.Errorf("%w: %q", ErrFormat, f)
 	}
-	// Graphs are put into units whatever the format.
+	// Graphs are put into units whatever the format. Where an interpreter runs them, it takes the scale from model.json,
+	// in float64: as float32 constants, means far from zero would shift the model.
 	var graphs []model.Graph
 	for _, g := range m.Graphs {
-		graphs = append(graphs, inUnits(g, m))
+		graphs = append(graphs, inUnits(g, m, f != ONNX))
 	}
 	if f == ONNX {
 		if len(graphs) == 0 {
@@ -103,9 +110,9 @@ func Files(m Model, f Format) ([]File, error) {
 			list = append(list, File{g.Name + ".onnx", Encode(g)})
 		}
 		description, err := describe(m, graphs, "")
-		return append(list, File{"model.json", description}), err
+		return append(list, File{DescriptionFile, description}), err
 	}
-	// Weights of graphs that are no parameters, as scales, join the tensors.
+	// Weights of graphs that are no parameters join the tensors.
 	tensors := slices.Clone(m.Tensors)
 	known := map[string]bool{}
 	for _, t := range tensors {
@@ -133,7 +140,7 @@ func Files(m Model, f Format) ([]File, error) {
 		return nil, err
 	}
 	description, err := describe(m, graphs, name)
-	return []File{{name, data}, {"model.json", description}}, err
+	return []File{{name, data}, {DescriptionFile, description}}, err
 }
 
 // describe is model.json. weights is the file with the tensors; empty for ONNX, whose files hold the nodes, so that
@@ -159,10 +166,10 @@ func describe(m Model, graphs []model.Graph, weights string) ([]byte, error) {
 	all := struct {
 		Description
 		Weights string              `json:"weights,omitempty"` // the file with the tensors
-		Scale   files.Normalisation `json:"scale"`             // within the graphs, but for scales of recordings, which they take
+		Scale   files.Normalisation `json:"scale"`             // which graphs take as inputs; ONNX files hold it, but for scales of recordings
 		Graphs  []drawing           `json:"graphs"`
 	}{Description: m.Description, Weights: weights, Scale: m.Scale, Graphs: []drawing{}}
-	all.Format = "switchyard model 1"
+	all.Format = FormatName
 	for _, g := range graphs {
 		d := drawing{Name: g.Name, Doc: g.Doc}
 		for _, v := range g.Inputs {
@@ -212,7 +219,7 @@ func writeSafetensors(tensors []Tensor) ([]byte, error) {
 		list = append(list, checkpoint.New(t.Name, t.Shape, t.Values))
 	}
 	var b bytes.Buffer
-	if _, err := checkpoint.Write(&b, map[string]string{"format": "switchyard model 1"}, list); err != nil {
+	if _, err := checkpoint.Write(&b, map[string]string{"format": FormatName}, list); err != nil {
 		return nil, fmt.Errorf("write safetensors: %w", err)
 	}
 	return b.Bytes(), nil

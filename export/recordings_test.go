@@ -35,7 +35,7 @@ func TestFiles_TakeTheScaleOfARecording(t *testing.T) {
 	t.Parallel()
 	each, alone := eachScaled(t, nil)
 	for i := range each.Graphs {
-		taking, fixed := inUnits(each.Graphs[i], each), inUnits(alone.Graphs[i], alone)
+		taking, fixed := inUnits(each.Graphs[i], each, false), inUnits(alone.Graphs[i], alone, false)
 		inputs := map[string][]float32{}
 		for k, in := range fixed.Inputs {
 			for j := range 2 * in.Width {
@@ -125,7 +125,7 @@ func TestPython_ONNXTakesScales(t *testing.T) {
 	dir := write(t, each, ONNX)
 	for _, g := range each.Graphs {
 		given := map[string][][]float32{}
-		for _, in := range inUnits(g, each).Inputs {
+		for _, in := range inUnits(g, each, false).Inputs {
 			given[in.Name] = rows(slices.Repeat([]float32{1}, 2*in.Width), 2)
 		}
 		run(t, given, name, "../deploy/python/onnx_run.py", dir+"/"+g.Name+".onnx")

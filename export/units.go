@@ -8,8 +8,8 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// units makes a graph take and give the units of the data. The scales are constants; where each recording has its
-// own, they are inputs: x_mean, x_sd, u_mean and u_sd.
+// units makes a graph take and give the units of the data. The scales are constants, which are float32, or inputs:
+// x_mean, x_sd, u_mean and u_sd.
 //
 //	inputs    x' = (x − mean)/sd     of x, u, controls and first
 //	outputs   x = x'·sd + mean       of x;  sd = sd'·sd  of sd
@@ -17,7 +17,7 @@ import (
 // Latent states and switches have no units, and pass unchanged.
 type units struct {
 	graph         model.Graph
-	each          bool
+	each, asked   bool // whether each recording has a scale of its own; whether scales are inputs
 	nx            int
 	x, u          files.Scale
 	width         map[string]int // of the signals x and u
@@ -26,13 +26,14 @@ type units struct {
 }
 
 // inUnits is a graph that takes and gives observations and controls in the units of the data. g is not changed.
-// Transforms of the data, as log, are not part of it.
-func inUnits(g model.Graph, m Model) model.Graph {
+// Scales are inputs if asked says so, and where each recording has its own. Transforms of the data, as log, are not
+// part of it.
+func inUnits(g model.Graph, m Model, asked bool) model.Graph {
 	g.Inputs, g.Outputs = slices.Clone(g.Inputs), slices.Clone(g.Outputs)
 	g.Weights = slices.Clone(g.Weights)
 	w := &units{
-		graph: g, each: m.Scale.Recordings != nil, nx: m.NX, x: m.Scale.Observations, u: m.Scale.Controls,
-		width: map[string]int{"x": m.NX, "u": m.NU}, renamed: map[string]string{},
+		graph: g, each: m.Scale.Recordings != nil, asked: asked, nx: m.NX, x: m.Scale.Observations,
+		u: m.Scale.Controls, width: map[string]int{"x": m.NX, "u": m.NU}, renamed: map[string]string{},
 	}
 	// Scaled inputs have other names inside; the names outside stay.
 	for _, in := range slices.Clone(g.Inputs) {
@@ -127,7 +128,7 @@ func (w *units) of(signal string) files.Scale {
 // that put it together go to list. It returns the name of the value. A signal without a scale has mean 0 and
 // deviation 1.
 func (w *units) vector(list *[]model.Node, name string, signals []string, what string) string {
-	if w.each {
+	if w.each || w.asked {
 		return w.taken(list, name, signals, what)
 	}
 	var values []float32
@@ -162,12 +163,15 @@ func (w *units) taken(list *[]model.Node, name string, signals []string, what st
 			continue
 		}
 		words := map[string]string{
-			"x": "observations, as scale.recordings has it",
-			"u": "controls, as scale.recording_controls or scale.controls has it",
+			"x": " of observations, as scale.observations has it", "u": " of controls, as scale.controls has it",
 		}
-		w.graph.Inputs = append(w.graph.Inputs, model.Value{
-			Name: input, Width: w.width[s], Doc: what + " of the recording's " + words[s],
-		})
+		if w.each {
+			words = map[string]string{
+				"x": " of the recording's observations, as scale.recordings has it",
+				"u": " of the recording's controls, as scale.recording_controls or scale.controls has it",
+			}
+		}
+		w.graph.Inputs = append(w.graph.Inputs, model.Value{Name: input, Width: w.width[s], Doc: what + words[s]})
 	}
 	if len(parts) == 1 {
 		return parts[0]

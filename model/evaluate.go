@@ -73,10 +73,21 @@ func newOperand(rows, cols int, x []float32) operand {
 func unary(op string) func(x float64) float64 {
 	return map[string]func(x float64) float64{
 		"Relu": func(x float64) float64 { return max(x, 0) }, "Tanh": math.Tanh, "Sqrt": math.Sqrt, "Log": math.Log,
-		"Identity": func(x float64) float64 { return x },
+		"Identity": func(x float64) float64 { return x }, "Sign": sign,
 		"Sigmoid":  func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
 		"Softplus": func(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) },
 	}[op]
+}
+
+// sign is −1, 0 or 1.
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
 }
 
 // binary returns the elementwise operation of two operands that ONNX calls op, or nil if op is none.

@@ -13,7 +13,7 @@ type PartReader interface {
 const (
 	mostFilled   = 64  // values of an observation
 	fewestFills  = 128 // fills of each sequence: their covariances are estimated
-	fillMemory   = 64  // steps before a gap from which it is filled in, and within which fills are corrected
+	fillMemory   = 64  // steps before a gap from which it is filled in, at least, and within which fills are corrected
 	fillAfter    = 4   // steps after a gap that still correct what was filled in
 	significance = 4   // squared correlations below this many times 1/fills are taken for chance
 )
@@ -137,12 +137,13 @@ func (b Batch) everWhole(i int) bool {
 }
 
 // Measured says which observations an encoder reads: 1 or 0 for each row of the batch, which has gaps. Those are the
-// ones that were seen whole; in a sequence without any, as of channels that are measured in turn, those of which a
-// value was seen. Their other values are read as they were last seen, or as 0: x is b.Observations with them.
+// ones that were seen whole; in a sequence of several steps without any, as of channels that are measured in turn,
+// those of which a value was seen. Their other values are read as they were last seen, or as 0: x is b.Observations
+// with them.
 func (b Batch) Measured(x, measured []float32) {
 	copy(x, b.Observations)
 	for i := range b.B {
-		whole := b.everWhole(i)
+		whole := b.T == 1 || b.everWhole(i) // a single step says nothing of those before it
 		for t := range b.T {
 			n := b.count(t, i)
 			if measured[t*b.B+i] = 0; n == b.NX || n > 0 && !whole {

@@ -14,14 +14,15 @@ import (
 // Invariant: after step(t), every gap of the kind up to t is filled in and marked as seen, so that the forecaster
 // can read steps up to t; values that were seen are never changed.
 type filling struct {
-	f     Forecaster
-	which gaps
-	b     Batch // as it was seen
-	n     int
-	wide  Batch      // what the forecaster reads, [T, n·B, ·]
-	key   rng.Key    // key.At(t, 0, 0) is the noise of step t
-	last  []int      // step of each sequence that was filled in last; −1: none
-	holes [][]filled // of each sequence: what was filled in
+	f      Forecaster
+	which  gaps
+	b      Batch // as it was seen
+	n      int
+	memory int        // steps before a gap from which it is filled in
+	wide   Batch      // what the forecaster reads, [T, n·B, ·]
+	key    rng.Key    // key.At(t, 0, 0) is the noise of step t
+	last   []int      // step of each sequence that was filled in last; −1: none
+	holes  [][]filled // of each sequence: what was filled in
 }
 
 // filled is the place of a value that was filled in.
@@ -30,7 +31,13 @@ type filled struct{ t, c int }
 // fill fills in the gaps of a batch n times, step by step. It costs a forecast of one step for n·B sequences at
 // every step that has a gap or follows one closely. The answer is a function of its arguments.
 func fill(f Forecaster, b Batch, which gaps, n int, seed uint64) *filling {
-	w := &filling{f: f, which: which, b: b, n: n, key: rng.New(seed, rng.Evaluation), holes: make([][]filled, b.B)}
+	w := &filling{
+		f: f, which: which, b: b, n: n, memory: fillMemory, key: rng.New(seed, rng.Evaluation),
+		holes: make([][]filled, b.B),
+	}
+	if l, ok := f.(Lagged); ok { // a rule that repeats the season before has to see it
+		w.memory = max(w.memory, l.Lags())
+	}
 	w.wide.Resize(b.T, n*b.B, b.NX, b.NU)
 	w.wide.Seen = make([]float32, len(w.wide.Observations))
 	// Every fill starts as a copy of what was seen; step then completes one time step after the other.
@@ -79,7 +86,7 @@ func (w *filling) draw(t int) []float32 {
 		return drawn
 	}
 	// Only the last steps are read, so that the cost of a long sequence stays linear in its length.
-	from := max(0, t-fillMemory)
+	from := max(0, t-w.memory)
 	q := Query{
 		Prefix: w.wide.Steps(from, t), Horizon: 1, Samples: 1, Noise: noise,
 		Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU],

@@ -28,9 +28,9 @@ type Value struct {
 	Doc   string
 }
 
-// Node is an operation, named as in ONNX (opset 13): Gemm (x·W + b), MatMul, Add, Sub, Mul, Div, Relu, Tanh, Sigmoid,
-// Softmax and Hardmax (over the last axis; a one at the largest value), Softplus, Log, Sqrt, Concat (along the last
-// axis) and Identity. Elementwise ones broadcast a weight of one row, and a value of one column.
+// Node is an operation, named as in ONNX (opset 13): Gemm (x·W + b), MatMul, Add, Sub, Mul, Div, Relu, Sign, Tanh,
+// Sigmoid, Softmax and Hardmax (over the last axis; a one at the largest value), Softplus, Log, Sqrt, Concat (along the
+// last axis) and Identity. Elementwise ones broadcast a weight of one row, and a value of one column.
 type Node struct {
 	Op     string
 	Inputs []string

@@ -11,8 +11,9 @@ import (
 )
 
 // Copy copies the run in the folder from to dir, under another name, and adds a file to it. The copy, with what change
-// does to its run.json, appears in whole, in place of any run of that name. Copy returns ErrHeld while a process works
-// on that run. The source is not held: it should be a run that has ended. Locks and hidden files are not copied.
+// does to its run.json, appears in whole, in place of any run of that name, whose labels it takes over. Copy returns
+// ErrHeld while a process works on that run. The source is not held: it should be a run that has ended. Locks and
+// hidden files are not copied.
 // A failure before the old run is removed leaves it as it was.
 func Copy(from, dir, name, file string, content []byte, change func(*Info)) (err error) {
 	d := disk.System()
@@ -47,6 +48,10 @@ func Copy(from, dir, name, file string, content []byte, change func(*Info)) (err
 		return err
 	}
 	if err := disk.Write(d, filepath.Join(aside, infoFile), data); err != nil {
+		return err
+	}
+	err = disk.Copy(d, filepath.Join(folder, LabelsFile), filepath.Join(aside, LabelsFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	// The copy is complete: only the name is missing.

@@ -8,7 +8,7 @@ import (
 )
 
 // TestCopy: the copy has the files of the run and the one that is added, tells its own name and the first one, and replaces
-// a run of its name, unless a process works on that.
+// a run of its name but for its labels, unless a process works on that.
 func TestCopy(t *testing.T) {
 	dir, kept := t.TempDir(), t.TempDir()
 	run, err := Create(dir, Draft{Name: "trial", Config: []byte("a: 1\n"), Info: Info{Sweep: "s"}})
@@ -37,6 +37,14 @@ func TestCopy(t *testing.T) {
 				t.Errorf("%s: %q, %v", file, got, err)
 			}
 		}
+		if text == "first" {
+			if err := SetLabels(kept, "best", Labels{Note: "mine"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if l, err := ReadLabels(kept, "best"); err != nil || l.Note != "mine" {
+		t.Errorf("the labels of the replaced run: %+v, %v", l, err)
 	}
 	held, err := Open(kept, "best")
 	if err != nil {

@@ -6,8 +6,20 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
+
+// tableHead begins every table that WriteCSV writes.
+const tableHead = "step,split,time,seconds"
+
+// IsTable reports whether a file begins as the tables of WriteCSV do.
+func IsTable(path string) bool {
+	head, err := disk.Head(path, len(tableHead))
+	return err == nil && string(head) == tableHead
+}
 
 // WriteCSV writes the metrics of the named run as a table with a row for each record: step, split, time, seconds and a
 // column for every metric, empty where a record lacks it. The metrics are in the order of their names. The file of
@@ -30,7 +42,7 @@ func WriteCSV(w io.Writer, dir, name string) error {
 	}
 	slices.Sort(columns)
 	table := csv.NewWriter(w)
-	if err := table.Write(append([]string{"step", "split", "time", "seconds"}, columns...)); err != nil {
+	if err := table.Write(append(strings.Split(tableHead, ","), columns...)); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
 	row := make([]string, 4+len(columns))

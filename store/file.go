@@ -88,9 +88,14 @@ func OpenFile(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, err
 }
 
-// Lock takes the lock at path, or returns ErrHeld. It ends with the returned file, or with the process. The file is
-// made if it is missing, and stays.
-func Lock(path string) (*os.File, error) { return acquire(disk.System(), path) }
+// Lock takes the lock at path, or returns ErrHeld. It ends with the returned file, or with the process. The file and
+// its folder are made if they are missing, and stay.
+func Lock(path string) (*os.File, error) {
+	if err := disk.MakeFolder(disk.System(), filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("make the folder of a lock: %w", err)
+	}
+	return acquire(disk.System(), path)
+}
 
 // Locked reports whether a process has the lock at path.
 func Locked(path string) bool { return locked(path) }

@@ -100,9 +100,6 @@ type decoder struct {
 	old     []string // names of the latest record of the older form
 }
 
-// errUnknownKey is returned for a row whose header was not read, as by a reader that begins in the middle.
-var errUnknownKey = errors.New("row of an unknown header")
-
 // learn takes headers in. A later header replaces one with the same key.
 func (d *decoder) learn(list ...*header) {
 	if d.headers == nil {
@@ -151,7 +148,7 @@ func (d *decoder) numbers(line []byte) (*Row, error) {
 	}
 	h := d.headers[int(key)]
 	if h == nil {
-		return nil, errUnknownKey
+		return nil, errors.New("row of an unknown header")
 	}
 	d.row.Step, d.row.Split, d.row.Names = uint64(step), h.Split, h.Columns
 	d.row.Time, d.row.Seconds = h.Began.Add(time.Duration(ms)*time.Millisecond), float64(ms)/1000

@@ -47,12 +47,16 @@ func (p Position) behind(step uint64) Position {
 // Tail reads the records of a run while another process appends them. It holds no file open between two calls, and
 // takes no lock. It is not safe for concurrent use.
 //
-// If placed, the records before offset end at the position at, unless the file was cut since.
+// A run that returns to a checkpoint cuts its file, and may have passed the position of a tail again when that next
+// looks: what was read is compared with what is there. If placed, the headers in lines, the marks and the last one are
+// those of the file up to the position at, unless it was cut since.
 type Tail struct {
 	path   string
 	at     Position
-	offset int64 // the offset of at in the file
-	placed bool  // offset is known
+	placed bool   // the fields below are known
+	last   mark   // of the record before at; it ends where the next line begins
+	next   mark   // of the lines behind it that were passed, while records are read
+	marks  []mark // of the records behind headers
 	lines  decoder
 }
 
@@ -71,7 +75,7 @@ func (t *Tail) Position() Position { return t.at }
 
 // Next returns the records that follow, at most limit; none if there are no more yet. If the run has returned to a
 // checkpoint before the position, Next returns back and no records. Position is then the end of the records that were
-// kept.
+// kept, or before it if the file has no headers.
 func (t *Tail) Next(limit int) (records []Record, back bool, err error) {
 	_, back, err = t.Rows(limit, func(r *Row) { records = append(records, r.record()) })
 	if err != nil {
@@ -97,41 +101,32 @@ func (t *Tail) Rows(limit int, each func(*Row)) (n int, back bool, err error) {
 	return n, back, nil
 }
 
-// read reads rows from an open file. A last line that is not complete is left to the next call.
+// read reads rows from an open file. A last line that is not complete is left to the next call, and so is a header
+// without a record.
 func (t *Tail) read(f *os.File, limit int, each func(*Row)) (n int, back bool, err error) {
-	if !t.placed || !startsLine(f, t.offset) {
-		back, err = t.place(f)
-		if back || err != nil {
-			return 0, back, err
-		}
+	size, back, err := t.look(f)
+	if back || err != nil {
+		return 0, back, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return 0, false, err
-	}
-	left := info.Size() - t.offset
+	left := size - t.last.end
 	if left <= 0 {
 		return 0, false, nil // most runs have ended: nothing is read, and no buffer made
 	}
-	lines := bufio.NewReaderSize(io.NewSectionReader(f, t.offset, left), int(min(nearby, left+1)))
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, t.last.end, left), int(min(nearby, left+1)))
+	t.next = t.last.behind()
 	for n < limit {
-		line, err := lines.ReadSlice('\n')
+		line, err := nextLine(lines)
 		if err == io.EOF {
 			break // a torn line is read later
 		}
-		if err == bufio.ErrBufferFull {
-			err = fmt.Errorf("%w: after record %v: %w", ErrDamaged, t.at, errLongLine)
-		}
 		var r *Row
 		if err == nil {
-			if r, err = t.decode(f, line); err != nil {
-				err = fmt.Errorf("%w: after record %v: %w", ErrDamaged, t.at, err)
-			}
+			r, err = t.lines.decode(line)
 		}
 		if err != nil {
-			return n, false, err
+			return n, false, fmt.Errorf("%w: after record %v: %w", ErrDamaged, t.at, err)
 		}
-		t.offset += int64(len(line))
+		t.pass(line, r != nil)
 		if r == nil {
 			continue // a header
 		}
@@ -142,47 +137,74 @@ func (t *Tail) read(f *os.File, limit int, each func(*Row)) (n int, back bool, e
 	return n, false, nil
 }
 
-// decode reads a line, and all headers of the file if it is behind one that was not read.
-func (t *Tail) decode(f io.ReaderAt, line []byte) (*Row, error) {
-	r, err := t.lines.decode(line)
-	if !errors.Is(err, errUnknownKey) {
-		return r, err
+// looks is how often a file is looked at that a run cuts meanwhile. A run cuts it once, when it goes back.
+const looks = 3
+
+// look finds the place of the tail in a file of that size. One that was cut meanwhile is looked at again: nothing was
+// read of it yet.
+func (t *Tail) look(f *os.File) (size int64, back bool, err error) {
+	for range looks {
+		info, err := f.Stat()
+		if err != nil {
+			return 0, false, err
+		}
+		size = info.Size()
+		if back, err = t.find(f, size); !errors.Is(err, io.ErrUnexpectedEOF) {
+			return size, back, err
+		}
 	}
-	t.lines.learn(headersOf(io.NewSectionReader(f, 0, 1<<62))...)
-	return t.lines.decode(line)
+	return size, false, fmt.Errorf("the file was cut while it was read, %d times: %w", looks, io.ErrUnexpectedEOF)
 }
 
-// startsLine reports whether offset is the beginning of a line. If not, the file was cut.
-func startsLine(f *os.File, offset int64) bool {
-	if offset == 0 {
-		return true
+// find makes sure that the tail is placed, and that what was read is still there. Otherwise it returns back, at the
+// end of the records that are.
+func (t *Tail) find(f *os.File, size int64) (back bool, err error) {
+	if !t.placed {
+		return t.place(f, size)
 	}
-	var before [1]byte
-	_, err := f.ReadAt(before[:], offset-1)
-	return err == nil && before[0] == '\n'
+	same, err := t.last.holds(f)
+	if same || err != nil {
+		return false, err
+	}
+	return true, t.retreat(f)
+}
+
+// nextLine reads a line. It returns io.EOF at the end, also behind a line that is torn.
+func nextLine(lines *bufio.Reader) ([]byte, error) {
+	line, err := lines.ReadSlice('\n')
+	if err == bufio.ErrBufferFull {
+		err = errLongLine
+	}
+	return line, err
 }
 
 // place finds the offset of the position. If the records end before it, place moves the position to their end and
 // returns back. It searches for the step, and then counts records.
-func (t *Tail) place(f *os.File) (back bool, err error) {
-	info, err := f.Stat()
+func (t *Tail) place(f *os.File, size int64) (back bool, err error) {
+	start, err := before(f, size, t.at.Step)
 	if err != nil {
 		return false, err
 	}
-	start, err := before(f, info.Size(), t.at.Step)
+	at, offset, ended, err := count(f, start, size, t.at)
 	if err != nil {
 		return false, err
 	}
-	at, offset := Position{}, start
-	lines := bufio.NewReaderSize(io.NewSectionReader(f, start, info.Size()-start), nearby)
-	for {
-		line, err := lines.ReadSlice('\n')
+	back = ended && at != t.at && t.at.Count > 0
+	if !back {
+		at = t.at
+	}
+	return back, t.settle(f, at, offset)
+}
+
+// count counts the records of lines from start to end, up to a position. at and offset are the end of the last of
+// them, and ended is set if the lines end there. Records of the first step are counted from start on.
+func count(f io.ReaderAt, start, end int64, upTo Position) (at Position, offset int64, ended bool, err error) {
+	lines := bufio.NewReaderSize(io.NewSectionReader(f, start, end-start), nearby)
+	offset = start
+	for behind := start; ; {
+		line, err := nextLine(lines)
 		if err == io.EOF {
-			back = at != t.at && t.at.Count > 0
-			break
-		}
-		if err == bufio.ErrBufferFull {
-			err = errLongLine
+			return at, offset, true, nil
 		}
 		var step uint64
 		var record bool
@@ -190,23 +212,18 @@ func (t *Tail) place(f *os.File) (back bool, err error) {
 			step, record, err = stepOf(line)
 		}
 		if err != nil {
-			return false, fmt.Errorf("%w: behind record %v: %w", ErrDamaged, at, err)
+			return at, offset, false, fmt.Errorf("%w: behind record %v: %w", ErrDamaged, at, err)
 		}
+		behind += int64(len(line))
 		if !record {
-			offset += int64(len(line))
 			continue
 		}
 		next := at.behind(step)
-		if next.Step > t.at.Step || next.Step == t.at.Step && next.Count > t.at.Count {
-			break
+		if next.Step > upTo.Step || next.Step == upTo.Step && next.Count > upTo.Count {
+			return at, offset, false, nil
 		}
-		at, offset = next, offset+int64(len(line))
+		at, offset = next, behind
 	}
-	if back {
-		t.at = at
-	}
-	t.offset, t.placed = offset, true
-	return back, nil
 }
 
 // nearby is the number of bytes that are searched line by line. No line of a run is longer.
@@ -248,14 +265,11 @@ func before(f io.ReaderAt, size int64, wanted uint64) (int64, error) {
 func nextStep(lines *bufio.Reader, err error) (step uint64, found bool, _ error) {
 	for err == nil {
 		var line []byte
-		if line, err = lines.ReadSlice('\n'); err == nil {
+		if line, err = nextLine(lines); err == nil {
 			if step, found, err = stepOf(line); found {
 				return step, true, err
 			}
 		}
-	}
-	if err == bufio.ErrBufferFull {
-		err = errLongLine
 	}
 	return 0, false, err
 }

@@ -59,6 +59,11 @@ func CheckEnding(path string) error {
 	return nil
 }
 
+// Draws reports whether a file of that name gets a picture.
+func Draws(path string) bool {
+	return slices.Contains([]string{".png", ".svg"}, strings.ToLower(filepath.Ext(path)))
+}
+
 // WriteText prints the verdict and the tables for the eye.
 func (a *Answer) WriteText(w io.Writer) error {
 	for _, line := range a.Verdict {

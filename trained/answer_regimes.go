@@ -134,7 +134,7 @@ func regimeArrays(dwells []eval.Dwell, counts [][]int, systems []System) []Array
 // regimeTable has a row for each regime: how much of the time it has, how long it lasts, its slowest and its turning
 // mode, and what follows it. The one with most of the time comes first. People count regimes from 1.
 func regimeTable(dwells []eval.Dwell, counts [][]int, systems []System, c Columns) eval.Table {
-	unit, name := c.DT, cmp.Or(c.timeUnits(), "time")
+	unit, name := c.DT, cmp.Or(c.timeUnits(), "the unit of dt")
 	if unit == 0 {
 		unit, name = 1, "steps"
 	}

@@ -294,7 +294,7 @@ func (r *Run) Systems(dt float64) ([]System, error) {
 }
 
 // system takes scaled controls out of a single system of the model. Bias and B change, as u' = (u − mean)/sd;
-// times of the modes are in units of dt, or steps if it is 0.
+// times of the modes are in the unit of dt, or in steps if it is 0.
 func (r *Run) system(s model.Systems, dt float64) (System, error) {
 	y := System{A: square(s.A, s.NZ), B: square(s.B, s.NU), Bias: s.Bias, Q: square(s.Q, s.NZ)}
 	if s.NU == 0 {

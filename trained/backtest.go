@@ -28,6 +28,7 @@ func (r *Run) Backtest(data *files.Dataset, q eval.Question) (eval.RecordedRepor
 		return eval.RecordedReport{}, fmt.Errorf("%w: env.kind=%s is simulated, eval measures it; backtest is for recordings",
 			ErrUnable, r.Environment())
 	}
+	subject.Seed = cmp.Or(q.Seed, subject.Seed)
 	// Other data take the place of the run's test part, under the scale of the run.
 	if data != nil {
 		if err := r.Fits(columnsOf(data)); err != nil {

@@ -77,12 +77,16 @@ func Choose(c config.Config, q eval.Question) (eval.Protocol, error) {
 // fits reports what is asked for that the protocol does not have. It is a usage error, or nil.
 func fits(p eval.Protocol, q eval.Question) error {
 	switch {
-	case q.Episodes < 0 || q.Prefix < 0:
-		return config.Usagef("--episodes %d --prefix %d: they are at least 1", q.Episodes, q.Prefix)
+	case q.Episodes < 0:
+		return config.Usagef("--episodes %d: must be at least 1", q.Episodes)
+	case q.Prefix < 0:
+		return config.Usagef("--prefix %d: must be at least 1", q.Prefix)
 	case q.AllStarts && !p.AllStarts:
 		return config.Usagef("--all-starts: protocol %s predicts from one start in each episode", p.Name)
+	case q.Fresh && !p.Ends:
+		return config.Usagef("--fresh: protocol %s never predicts the ends of training trajectories", p.Name)
 	case q.Episodes > 0 && p.Episodes == 0:
-		return config.Usagef("--episodes: protocol %s measures the trajectories that training had", p.Name)
+		return config.Usagef("--episodes: how many episodes protocol %s measures is up to the run", p.Name)
 	case q.Truth != "" && !p.Labelled:
 		return config.Usagef("--truth: protocol %s does not compare with true regimes", p.Name)
 	case q.Prefix > 0 && !p.Prefixed:
@@ -92,7 +96,8 @@ func fits(p eval.Protocol, q eval.Question) error {
 }
 
 // Evaluate measures the run by the protocol of a question and writes table, report and figure into the folder of the
-// run. It blocks until all is computed. Files of an earlier measurement by the same question are replaced.
+// run. It blocks until all is computed. Files of an earlier measurement are replaced, also where it was of another
+// checkpoint or of another number of episodes: the report says of which.
 func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 	p, err := Choose(r.config, q)
 	if err != nil {
@@ -110,7 +115,7 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 		return nil, fmt.Errorf("evaluate: %w", err)
 	}
 	stem, figures := p.Name, filepath.Join(r.folder, "figures")
-	variant := r.variant(p, q)
+	variant := r.variant(q)
 	if variant != "" { // beside the usual measurement, not in its place
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
@@ -190,11 +195,11 @@ func (r *Run) subject(q eval.Question) (eval.Subject, error) {
 	}, nil
 }
 
-// variant names a measurement that is not the usual one of the protocol; it is empty for that. Its files have the
-// name as a suffix, its figures a folder of that name.
-func (r *Run) variant(p eval.Protocol, q eval.Question) string {
+// variant names a measurement that is not the usual one of its protocol, which the question fits; it is empty for
+// that. Its files have the name as a suffix, its figures a folder of that name.
+func (r *Run) variant(q eval.Question) string {
 	var words []string
-	if q.Fresh && p.Ends {
+	if q.Fresh {
 		words = append(words, "fresh")
 	}
 	// The usual prefix of recordings is not the number of steps of the paper.
@@ -204,7 +209,8 @@ func (r *Run) variant(p eval.Protocol, q eval.Question) string {
 	return strings.Join(words, "-")
 }
 
-// write writes the tables for the parameters after the given step. The report is written last.
+// write writes the tables for the parameters after the given step. The report is written last:
+// where it is, all is.
 func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) error {
 	var text, curves bytes.Buffer
 	// Table and report say which parameters were measured.
@@ -233,9 +239,13 @@ func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) err
 		}
 	}
 	e.Table, e.Report, e.Numbers = text.Bytes(), append(data, '\n'), found.Report.Numbers()
-	return errors.Join(
-		store.WriteFile(filepath.Join(dir, stem+".txt"), e.Table),
-		store.WriteFile(filepath.Join(dir, stem+".csv"), curves.Bytes()),
-		store.WriteFile(filepath.Join(dir, stem+".json"), e.Report),
-	)
+	for _, f := range []struct {
+		suffix string
+		data   []byte
+	}{{".txt", e.Table}, {".csv", curves.Bytes()}, {".json", e.Report}} {
+		if err := store.WriteFile(filepath.Join(dir, stem+f.suffix), f.data); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -50,6 +50,9 @@ type State struct {
 	z        []float32            // that the next step goes on from
 	measured *files.Normalisation // the scale of a series that training did not see
 	switched []float32            // the switch that led there; nil after the first observation
+	// held are the channels as they were last seen, 0 before that, in the units of the model, while no observation was
+	// seen whole. nil: one was, or the model has bodies, each of which may be missing alone.
+	held []float32
 }
 
 // Clone returns a state of its own with the same contents. What both share is never changed in place. The buffers
@@ -61,7 +64,7 @@ func (s *State) Clone() State {
 	}
 	c.past = slices.Clip(c.past)
 	c.first.Observations, c.first.Controls = slices.Clip(c.first.Observations), slices.Clip(c.first.Controls)
-	c.z, c.switched = slices.Clone(c.z), slices.Clone(c.switched)
+	c.z, c.switched, c.held = slices.Clone(c.z), slices.Clone(c.switched), slices.Clone(c.held)
 	return c
 }
 
@@ -74,6 +77,7 @@ type storedState struct {
 	Past                              [][]eval.Number
 	T                                 int                  // observations that the first state is inferred from
 	First, FirstControls, Z, Switched []eval.Number        `json:",omitempty"`
+	Held                              []eval.Number        `json:",omitempty"`
 	Measured                          *files.Normalisation `json:",omitempty"`
 }
 
@@ -83,7 +87,8 @@ func (s *State) MarshalJSON() ([]byte, error) {
 		s.Steps, s.Of, eval.NumberList(s.Mean), eval.NumberList(s.SD), eval.NumberList(s.Weights),
 		eval.NumberList(s.Expected),
 		eval.NumberList(s.Noise), eval.NumberRows(s.past), s.first.T, eval.NumberList32(s.first.Observations),
-		eval.NumberList32(s.first.Controls), eval.NumberList32(s.z), eval.NumberList32(s.switched), s.measured,
+		eval.NumberList32(s.first.Controls), eval.NumberList32(s.z), eval.NumberList32(s.switched),
+		eval.NumberList32(s.held), s.measured,
 	})
 }
 
@@ -100,6 +105,9 @@ func (s *State) UnmarshalJSON(text []byte) error {
 	if len(t.Switched) > 0 { // nil until a switch led to the state
 		s.switched = eval.Floats32(t.Switched)
 	}
+	if len(t.Held) > 0 { // nil if an observation was seen whole
+		s.held = eval.Floats32(t.Held)
+	}
 	s.first.T, s.first.B = t.T, 1
 	s.first.Observations, s.first.Controls = eval.Floats32(t.First), eval.Floats32(t.FirstControls)
 	for _, row := range t.Past {
@@ -115,15 +123,15 @@ func (o *Online) Check(s *State) error {
 	begun := s.Steps > 0
 	// Lengths that the model's dimensions ask for, and what the first steps are inferred from.
 	fits := s.Steps >= 0 && (!begun || len(s.z) == d.NZ && len(s.Mean) == d.NZ) &&
-		(len(s.switched) == 0 || len(s.switched) == d.Carried()) && s.first.T >= 0 &&
-		len(s.first.Observations) == s.first.T*d.NX && len(s.first.Controls) == s.first.T*d.NU
+		(len(s.switched) == 0 || len(s.switched) == d.Carried()) && (len(s.held) == 0 || len(s.held) == d.NX) &&
+		s.first.T >= 0 && len(s.first.Observations) == s.first.T*d.NX && len(s.first.Controls) == s.first.T*d.NU
 	for _, row := range s.past {
 		fits = fits && len(row) == d.NX
 	}
 	if fits && begun && (s.Steps < o.stepper.Warmup() || len(s.switched) == 0) {
 		fits = s.first.T == s.Steps
 	}
-	for _, list := range [][]float32{s.z, s.switched} {
+	for _, list := range [][]float32{s.z, s.switched, s.held} {
 		for _, v := range list {
 			fits = fits && eval.Finite(float64(v))
 		}
@@ -183,7 +191,9 @@ func (o *Online) Step(states []*State, next []Observation) error {
 	for row, i := range together {
 		copy(o.from.Z[row*d.NZ:], states[i].z)
 		copy(o.from.Switch[row*d.Carried():], states[i].switched)
-		copy(o.batch.Observations[row*d.NX:], o.x[i*d.NX:(i+1)*d.NX])
+		x := o.batch.Observations[row*d.NX:][:d.NX]
+		copy(x, o.x[i*d.NX:])
+		states[i].held = hold(x, states[i].held)
 		copy(o.batch.Controls[row*d.NU:], o.u[i*d.NU:(i+1)*d.NU])
 	}
 	hide(&o.batch)
@@ -244,6 +254,30 @@ func hide(b *model.Batch) {
 	}
 }
 
+// hold completes an observation of a series of which none was seen whole so far by what was last seen, as
+// model.Batch.Measured does, unless nothing of it was seen. It returns what was last seen then: nil once one is whole.
+func hold(x, held []float32) []float32 {
+	if held == nil {
+		return nil
+	}
+	missing := 0
+	for c, v := range x {
+		if math.IsNaN(float64(v)) {
+			missing++
+		} else {
+			held[c] = v
+		}
+	}
+	switch missing {
+	case 0:
+		return nil
+	case len(x):
+		return held
+	}
+	copy(x, held)
+	return held
+}
+
 // begin filters a series from its beginning, with one observation more. It runs the filter from the first
 // observation, as the first state is inferred from several of them.
 func (o *Online) begin(s *State, x, u []float32) {
@@ -254,14 +288,22 @@ func (o *Online) begin(s *State, x, u []float32) {
 	}
 	s.first.T++
 	s.first.Observations, s.first.Controls = append(s.first.Observations, x...), append(s.first.Controls, u...)
-	whole := s.first
-	whole.Observations = append([]float32(nil), whole.Observations...)
-	hide(&whole)
-	o.stepper.Begin(&o.to, whole)
-	for t := 1; t < whole.T; t++ {
+	first, rest := s.first, s.first
+	first.Observations, rest.Observations = slices.Clone(first.Observations), slices.Clone(rest.Observations)
+	hide(&first)
+	o.stepper.Begin(&o.to, first)
+	s.held = nil
+	if d.Switches() == 1 {
+		s.held = make([]float32, d.NX)
+	}
+	for t := range rest.T {
+		s.held = hold(rest.Observations[t*d.NX:][:d.NX], s.held)
+	}
+	hide(&rest)
+	for t := 1; t < rest.T; t++ {
 		// What one step wrote is where the next begins.
 		o.from, o.to = o.to, o.from
-		o.stepper.Step(&o.to, &o.from, whole.Steps(t, t+1), model.Disturbance{})
+		o.stepper.Step(&o.to, &o.from, rest.Steps(t, t+1), model.Disturbance{})
 	}
 	o.decode(&o.to)
 	o.keep(s, 0)

@@ -40,8 +40,8 @@ func (r *Run) Recordings() ([]Recording, Columns, error) {
 }
 
 // Read reads other files as the run reads its own: the same columns, times, grid and transforms (env.observe,
-// env.time, …). What how says has precedence. Files that do not have these columns are read by how alone. Columns of
-// the names that the run knows are in its order, whatever that of the files is.
+// env.time, …). What how says has precedence. Files without columns that the options of the run name are read by how
+// alone. Columns of the names that the run knows are in its order, whatever that of the files is.
 func (r *Run) Read(paths []string, how files.Options) (*files.Dataset, error) {
 	d, err := r.read(paths, how)
 	if err != nil {
@@ -59,14 +59,22 @@ func (r *Run) read(paths []string, how files.Options) (*files.Dataset, error) {
 	if !own {
 		return files.Read(paths, how)
 	}
-	// As the run's own first; where the columns are not there, as the question says, with the run's transforms.
+	// As the run's own first; where the columns are not there, as the question says, with the run's transforms. Any other
+	// fault is one of the files: read otherwise, they would give an answer about something else.
 	d, err := files.Read(paths, how.Or(usual))
 	if !errors.Is(err, files.ErrData) {
+		return d, err
+	}
+	lack := files.Lacking(paths, how.Or(usual))
+	if lack == nil {
 		return d, err
 	}
 	how.Transform = usual.Transform
 	if d, plain := files.Read(paths, how); plain == nil {
 		return d, nil
+	}
+	if !how.Asks(lack.Option) {
+		err = lack.OfRun(paths)
 	}
 	return nil, err
 }
@@ -207,9 +215,7 @@ func RecordingsOf(d *files.Dataset) ([]Recording, Columns) {
 				Observations: rows(e.Observations, d.Spec.Observation),
 				Controls:     rows(e.Controls, d.Spec.Control),
 			},
-		}
-		if len(e.Before) > 0 {
-			r.before = rows(e.Before, d.Spec.Control)[0]
+			before: e.Led(),
 		}
 		for j := range e.Observations {
 			r.Observations[j/d.Spec.Observation][j%d.Spec.Observation] = e.Value(j)

@@ -20,7 +20,7 @@ func TestSegmentations_NameTheUnitOfTime(t *testing.T) {
 	}{
 		{trained.Columns{DT: 3, TimeUnit: "month"}, "in months.", 9},
 		{trained.Columns{DT: 2, TimeUnit: "h"}, "in h.", 6},
-		{trained.Columns{DT: 0.5}, "in time.", 1.5},
+		{trained.Columns{DT: 0.5}, "in the unit of dt.", 1.5},
 		{trained.Columns{}, "in steps.", 3},
 	} {
 		table := trained.Segmentations(of, found, nil, c.columns).Table

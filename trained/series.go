@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -177,10 +178,14 @@ func (r *Run) acted(d model.Dims, u [][]float64, T int) ([]float32, error) {
 func flatten(dst []float32, rows [][]float64, width int, scale files.Scale, what string) error {
 	for t, row := range rows {
 		if len(row) != width {
-			return fmt.Errorf("%w: row %d of the %s has %d values, the model takes %d", ErrSeries, t, what, len(row), width)
+			return fmt.Errorf("%w: row %d of the %s has %s, the model takes %d", ErrSeries, t, what,
+				terminal.Count(len(row), "value"), width)
 		}
 		for i, v := range row {
-			if math.IsInf(v, 0) || math.IsNaN(v) && what == "controls" {
+			if math.IsNaN(v) && what == "controls" {
+				return fmt.Errorf("%w: row %d of the controls holds NaN: a control cannot be missing", ErrSeries, t)
+			}
+			if math.IsInf(v, 0) {
 				return fmt.Errorf("%w: row %d of the %s holds %v", ErrSeries, t, what, v)
 			}
 			// A value is compared in the units of the model, and reported in those of the data.

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
-// calibration says how much of what was observed on held-out data the run's intervals held when it was last measured;
-// empty: it was not. It reads the report of the protocol recordings in the folder of the run.
+// calibration says how much of what was observed on held-out data the intervals of these parameters held; empty: others
+// were measured last, or none. It reads the report of the protocol recordings in the folder of the run.
 func (r *Run) calibration() string {
 	text, err := store.ReadFile(filepath.Join(r.folder, "tables", "recordings.json"))
 	if err != nil {
@@ -19,7 +20,9 @@ func (r *Run) calibration() string {
 	}
 	var kept struct{ Metrics map[string]json.RawMessage }
 	var coverage []eval.Number
-	if json.Unmarshal(text, &kept) != nil || json.Unmarshal(kept.Metrics[eval.CoverageName()], &coverage) != nil {
+	var at uint64
+	if json.Unmarshal(text, &kept) != nil || json.Unmarshal(kept.Metrics[eval.CoverageName()], &coverage) != nil ||
+		json.Unmarshal(kept.Metrics["step"], &at) != nil || at != r.Step() {
 		return ""
 	}
 	return eval.Calibrated(eval.Floats(coverage))
@@ -39,8 +42,9 @@ func (r *Run) judge(found *eval.Findings) {
 	note := func(format string, args ...any) {
 		found.Table.Notes = append(found.Table.Notes, "Verdict: "+fmt.Sprintf(format, args...))
 	}
-	if len(behind) > 0 {
-		note("behind Static, which repeats the last observation, at horizons %s.", strings.Join(behind, ", "))
+	if n := len(behind); n > 0 {
+		note("behind Static, which repeats the last observation, at %s %s.", terminal.Noun(n, "horizon"),
+			strings.Join(behind, ", "))
 	}
 	if numbers.Get("r2_final") < 0 {
 		note("behind the mean of the data at the last horizon.")

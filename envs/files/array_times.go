@@ -23,6 +23,9 @@ func (b *builder) times() error {
 		return nil
 	}
 	err := b.readTimes(name)
+	if err == nil && b.options.Resample != "" {
+		return b.data.finer(b.options.Resample)
+	}
 	var fault *Error
 	var uneven *unevenError
 	if errors.As(err, &fault) && !errors.As(err, &uneven) && name != b.options.Time && b.options.Resample == "" {
@@ -50,23 +53,17 @@ func (b *builder) readTimes(name string) error {
 		return faultf(name, "save it as [N,T]", "it has times of %s, the observations have %d",
 			terminal.Count(len(p.data), "episode"), len(b.data.Episodes))
 	}
-	c, whole := &clock{known: true, digits: math.MaxInt, bare: true}, true
+	c := &clock{known: true, digits: math.MaxInt, bare: true}
+	b.largeTimes(f, p, c)
+	whole := true
 	for i := range b.data.Episodes {
 		e := &b.data.Episodes[i]
-		if len(p.data[i]) < e.T {
-			return faultf(name, "save a time for each step", "%s has %s and %d times", e.Source,
-				terminal.Count(e.T, "step"), len(p.data[i]))
+		list, err := p.timesOf(i, e)
+		if err != nil {
+			return err
 		}
-		list := make([]float64, e.T)
-		for t := range list {
-			list[t] = float64(p.data[i][t])
-			if p.exact[i] != nil {
-				list[t] = p.exact[i][t]
-			}
-			if math.IsNaN(list[t]) || math.IsInf(list[t], 0) {
-				return faultf(name, "save a time for each step", "%s, step %d: the time is %v", e.Source, t, list[t])
-			}
-			c.largest, whole = max(c.largest, math.Abs(list[t])), whole && list[t] == math.Trunc(list[t])
+		for _, at := range list {
+			c.largest, whole = max(c.largest, math.Abs(at)), whole && at == math.Trunc(at)
 		}
 		if err := b.even(e, name, c, list); err != nil {
 			return err
@@ -84,6 +81,61 @@ func (b *builder) readTimes(name string) error {
 		}
 	}
 	return nil
+}
+
+// timesOf are the times of entry i, which are those of an episode: one for each of its steps.
+func (p *panel) timesOf(i int, e *Episode) ([]float64, error) {
+	if len(p.data[i]) < e.T {
+		return nil, faultf(p.name, "save a time for each step", "%s has %s and %d times", e.Source,
+			terminal.Count(e.T, "step"), len(p.data[i]))
+	}
+	list := make([]float64, e.T)
+	for t := range list {
+		list[t] = float64(p.data[i][t])
+		if p.exact[i] != nil {
+			list[t] = p.exact[i][t]
+		}
+		if math.IsNaN(list[t]) || math.IsInf(list[t], 0) {
+			return nil, faultf(p.name, "save a time for each step", "%s, step %d: the time is %v", e.Source, t, list[t])
+		}
+	}
+	return list, nil
+}
+
+// largeTimes makes differences to the first of whole numbers of 8 bytes, if float64 does not hold all times among them,
+// as reading a table does.
+func (b *builder) largeTimes(f field, p *panel, c *clock) {
+	list := f.cells
+	if f.array != nil {
+		list = []*array.Array{f.array}
+	}
+	var whole []int64
+	for _, a := range list {
+		values := a.Int64s()
+		if values == nil {
+			return
+		}
+		whole = append(whole, values...)
+	}
+	large := false
+	for i := range b.data.Episodes {
+		for _, v := range p.exact[i][:min(len(p.exact[i]), b.data.Episodes[i].T)] {
+			large = large || math.Abs(v) >= exactly
+			if v >= math.MaxInt64 {
+				return
+			}
+		}
+	}
+	if !large {
+		return
+	}
+	c.base, c.based = whole[0], true
+	for _, values := range p.exact { // which follow one another in the array
+		for j := range values {
+			values[j] = float64(whole[j] - c.base)
+		}
+		whole = whole[len(values):]
+	}
 }
 
 // float32Digits is how many digits of a number float32 holds.

@@ -79,6 +79,12 @@ func build(in arrays, options Options) (*Dataset, error) {
 
 // match finds the arrays that are used. Others are noted. There has to be exactly one array of observations.
 func (b *builder) match() error {
+	for _, name := range b.in.names { // all of them, whatever is wrong with one
+		b.options.seen.add(name)
+	}
+	if err := b.options.checkArrays(b.in.names); err != nil {
+		return err
+	}
 	for _, name := range b.in.names {
 		key := b.options.array(name)
 		if !slices.Contains(keys, key) {

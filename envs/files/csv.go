@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Limits of a line of a CSV file: more than any table of signals needs, and little memory.
@@ -34,12 +32,13 @@ type csvRows struct {
 	above    int      // comments above the first line
 	single   bool     // the first line has one cell
 	said     []string // what was done to the text
+	text     *decoded
 }
 
-// newCSVRows finds the separator and skips a byte order mark. What it finds, it finds in the first 64 KiB. The
-// separator is that of a line sep=; or the first of tab, semicolon and, where there is no comma, bar that stands in
-// the first line outside of quotes; or else the comma. tabs says that the name of the file ends in .tsv. A file with
-// zero bytes, as UTF-16 has them, is refused.
+// newCSVRows finds the separator and skips a byte order mark. What it finds, it finds in the first 64 KiB; letters that
+// are not UTF-8 may come later. The separator is that of a line sep=; or the first of tab, semicolon and, where there
+// is no comma, bar that stands in the first line outside of quotes; or else the comma. tabs says that the name of the
+// file ends in .tsv. A file with zero bytes, as UTF-16 has them, is refused.
 func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	start, err := in.Peek(1 << 16)
@@ -49,27 +48,25 @@ func newCSVRows(r io.Reader, tabs bool) (*csvRows, error) {
 	if err == nil { // the text may go on behind a part of a character
 		start = wholeCharacters(start)
 	}
+	text := &decoded{}
 	if bytes.HasPrefix(start, []byte("\xef\xbb\xbf")) {
 		if _, err := in.Discard(3); err != nil {
 			return nil, csvFault(err)
 		}
-		start = start[3:]
+		start, text.unicode = start[3:], true
 	}
 	if bytes.IndexByte(start, 0) >= 0 {
 		return nil, faultf("", "save it as text in UTF-8", "it is no CSV file: it holds zero bytes")
 	}
 	// A line sep=; is none of names.
-	out := &csvRows{}
-	var text io.Reader = in
+	out := &csvRows{text: text}
 	given := separator(start)
 	if given != 0 {
 		_, start, _ = bytes.Cut(start, []byte("\n"))
 	}
-	if !utf8.Valid(start) {
-		text, out.said = western{in}, append(out.said, "the text is not UTF-8: it is read as Windows-1252")
-	}
+	text.r, text.western = in, !utf8.Valid(start)
 	if bytes.IndexByte(start, '\n') < 0 && bytes.IndexByte(start, '\r') >= 0 {
-		text, start = returns{text}, bytes.ReplaceAll(start, []byte("\r"), []byte("\n"))
+		text.r, start = returns{in}, bytes.ReplaceAll(start, []byte("\r"), []byte("\n"))
 	}
 	guard := &lineGuard{r: text, comma: ','}
 	out.lines = newCommentFilter(guard, given != 0)
@@ -120,13 +117,18 @@ func unquoted(line []byte) []byte {
 
 // notes say what was done to the text. Comments above the names are usual; those below may be rows of data.
 func (c *csvRows) notes() []string {
+	var said []string
+	if c.text.western {
+		said = append(said, "the text is not UTF-8: it is read as Windows-1252")
+	}
+	said = append(said, c.said...)
 	switch n := c.comments() - c.above; {
 	case n == 1:
-		return append(slices.Clone(c.said), "1 line that begins with # is a comment")
+		said = append(said, "1 line that begins with # is a comment")
 	case n > 1:
-		return append(slices.Clone(c.said), fmt.Sprintf("%d lines that begin with # are comments", n))
+		said = append(said, fmt.Sprintf("%d lines that begin with # are comments", n))
 	}
-	return c.said
+	return said
 }
 
 // names makes names for the columns of a first line that is numbers or dates. A single column is called y, more are
@@ -145,9 +147,9 @@ func (c *csvRows) names(first []string) []string {
 	return names
 }
 
-// isRow reports whether a first line holds numbers, or numbers and dates, but no count of columns such as 0, 1, 2.
-// Only the first cell may be a date.
-func isRow(cells []string, commas bool) bool {
+// isRow reports whether a first line holds numbers, or numbers and dates, but no count of columns such as 0, 1, 2;
+// counted says that it is such a count. Only the first cell may be a date.
+func isRow(cells []string, commas bool) (row, counted bool) {
 	counts, numbers := true, 0
 	for i, cell := range cells {
 		text := strings.TrimSpace(cell)
@@ -159,11 +161,11 @@ func isRow(cells []string, commas bool) bool {
 		}
 		var c clock
 		if _, err := c.read(text); err != nil || text == "" || i > 0 {
-			return false
+			return false, false
 		}
 		counts = false
 	}
-	return numbers > 0 && !counts
+	return numbers > 0 && !counts, numbers > 0 && counts
 }
 
 // first is the number in the first cell.
@@ -183,8 +185,12 @@ func (c *csvRows) next() ([]string, error) {
 	// The first line decides whether there are names.
 	if err == nil && !c.begun {
 		c.begun, c.above = true, c.comments()
-		if isRow(record, c.comma) {
+		row, counted := isRow(record, c.comma)
+		if row {
 			return c.names(record), nil
+		}
+		if counted { // it may have been meant as a row
+			c.said = append(c.said, fmt.Sprintf("the first line (%s) is taken for column numbers", list(record)))
 		}
 		c.single = len(record) == 1
 	}
@@ -263,20 +269,4 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 		rest = after
 	}
 	return n, err
-}
-
-// headerRemedy says what to do about a table without a column of observations. Usual causes are columns separated by
-// spaces, and a table without a line of names.
-func headerRemedy(header []string) string {
-	if len(header) == 1 && len(strings.Fields(header[0])) > 1 {
-		return "its columns seem to be separated by spaces: separate them by commas"
-	}
-	for _, name := range header {
-		if _, err := parseNumber(name, false); err == nil && name != "" {
-			return "begin with a line of column names, e.g. t,y1,y2,u1"
-		}
-	}
-	at := slices.IndexFunc(header, func(name string) bool { return !slices.Contains(timeNames, strings.ToLower(name)) })
-	return "say which are, e.g. --observe " + terminal.Quoted(header[max(0, at)]) +
-		" (env.observe), and see switchyard data info"
 }

@@ -35,6 +35,56 @@ func TestCSV_EncodingOfShortFiles(t *testing.T) {
 	}
 }
 
+// TestGuess_FirstRowIsMissing: a first row of missing values, as returns and differences have it, is no row of units, and
+// nor is one of truth values.
+func TestGuess_FirstRowIsMissing(t *testing.T) {
+	t.Parallel()
+	for _, mark := range []string{"NA", "nan", "NULL", "None", "n/a", "?", ".", "", "true"} {
+		text := fmt.Sprintf("a,b\n%s,%s\n0.5,-0.25\n1.5,0.75\n0.5,2.5\n", mark, mark)
+		path := filepath.Join(write(t, map[string]string{"ret.csv": text}), "ret.csv")
+		d, _, err := ReadGuessed([]string{path}, Options{})
+		if err != nil {
+			t.Errorf("%q: %v", mark, err)
+		} else if d.Episodes[0].T != 4 {
+			t.Errorf("%q: %d steps, want 4", mark, d.Episodes[0].T)
+		}
+	}
+}
+
+// TestTable_WhatCouldBeObserved: where no column is an observation, the one that is proposed holds numbers.
+func TestTable_WhatCouldBeObserved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"Datum,place,speed\n2024-01-01,a,1.5\n2024-01-02,b,2.5\n", "e.g. --observe speed (env.observe)"},
+		{"t,note,speed\n0,a,\n1,2,2.5\n2,b,1.5\n", "e.g. --observe speed (env.observe)"},
+		{"a;b\nx;1,5\nx;2,5\n", "e.g. --observe b (env.observe)"},
+		{"year\n2001\n2002\n", "e.g. --observe year (env.observe)"},
+		{"Datum,place\n2024-01-01,a\n2024-01-02,b\n", "no column holds numbers"},
+		{"Datum,place\n", "there are no rows below the header"},
+		{"a title\nt,speed\n0,1\n", "leave out the lines before the names"},
+	} {
+		path := filepath.Join(write(t, map[string]string{"a.csv": c.text}), "a.csv")
+		if _, err := Read([]string{path}, Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// TestCSV_FirstLineOfColumnNumbers: a first line that counts is taken for names, and a note says so, as it may be a row.
+func TestCSV_FirstLineOfColumnNumbers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, observed, want string }{
+		{"1,2\n3,4\n5,6\n8,9\n", "2", "the first line (1, 2) is taken for column numbers"},
+		{"1,3\n3,4\n5,6\n8,9\n", "column2", "the first line holds numbers, not names"},
+		{"a,b\n3,4\n5,6\n8,9\n", "b", ""},
+	} {
+		said := strings.Join(readAs(t, Options{Observe: []string{c.observed}}, c.text).Notes, "; ")
+		if !strings.Contains(said, c.want) || c.want == "" && strings.Contains(said, "first line") {
+			t.Errorf("%q: the notes are %q, want %q", c.text, said, c.want)
+		}
+	}
+}
+
 // TestCSV_SignsInQuotes: what stands in a heading within quotes separates no columns.
 func TestCSV_SignsInQuotes(t *testing.T) {
 	t.Parallel()
@@ -92,4 +142,36 @@ func TestCSV_QuotesThatNeverEnd(t *testing.T) {
 	if d := readAs(t, Options{Time: NoTime, Observe: []string{"y"}}, text); d.Episodes[0].T < maxLine/30 {
 		t.Errorf("short cells in quotes: %d steps", d.Episodes[0].T)
 	}
+}
+
+// TestCSV_EncodingBehindTheBegin: a letter far behind what is looked at says that a text is Windows-1252, if all before
+// it is ASCII. Behind letters in UTF-8 it is a fault.
+func TestCSV_EncodingBehindTheBegin(t *testing.T) {
+	t.Parallel()
+	plain := strings.Repeat("1,X\n", 40_000)
+	d := readAs(t, Options{ID: "place"}, "y,place\n"+plain+"1,X\xe8\n2,X\xe8\n1,X\xe9\n2,X\xe9")
+	var names []string
+	for i := range d.Episodes {
+		names = append(names, d.Episodes[i].Name)
+	}
+	equal(t, "names", names, []string{"X", "Xè", "Xé"})
+	equal(t, "notes", d.Notes, []string{"the text is not UTF-8: it is read as Windows-1252"})
+	// Lines that end in a carriage return alone are counted, too.
+	for _, text := range []string{
+		"y,place\n1,é\n" + plain + "1,X\xe8\n", "\ufeffy,place\n1,X\n" + plain + "1,X\xe8\n", "y,place\n1,é\n" + plain + "1,X\xe8",
+		strings.ReplaceAll("y,place\n1,é\n"+plain+"1,X\xe8\n", "\n", "\r"),
+	} {
+		path := filepath.Join(write(t, map[string]string{"a.csv": text}), "a.csv")
+		if _, err := Read([]string{path}, Options{ID: "place"}); err == nil || !strings.Contains(err.Error(), "line 40003: ") {
+			t.Errorf("%.12q: got %v, want a fault in line 40003", text, err)
+		}
+	}
+}
+
+// TestCSV_LongLinesInWindows1252: a line is read in whatever pieces it comes.
+func TestCSV_LongLinesInWindows1252(t *testing.T) {
+	t.Parallel()
+	note := strings.Repeat("\xe8", 200_000)
+	d := readAs(t, Options{Observe: []string{"y"}}, "y,note\n1,"+note+"\n2,"+note+"\n")
+	equal(t, "observations", d.Episodes[0].Observations, []float32{1, 2})
 }

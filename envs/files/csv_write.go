@@ -10,8 +10,9 @@ import (
 
 // WriteCSV writes all episodes into one table with a column episode: a line of names and a row for each step,
 // separated by commas. An episode is named by its name, or by its number if not all have one of their own. A missing
-// value is an empty cell; numbers have as many digits as their type needs. Times are those of the files if KeepsTimes,
-// else t·dt. It returns an *Error for images, which do not fit into a table.
+// value is an empty cell, or nan in a table of one column, where an empty line is none; numbers have as many digits as
+// their type needs. Times are those of the files if KeepsTimes, else t·dt. It returns an *Error for images, which do
+// not fit into a table.
 func (d *Dataset) WriteCSV(w io.Writer) error {
 	with := csvColumns{names: d.csvNames(), times: d.writtenTimes(false)}
 	numbered := with.names == nil
@@ -47,7 +48,11 @@ func (d *Dataset) writeCSV(w io.Writer, episodes []int, with csvColumns) error {
 	for _, i := range episodes {
 		e := &d.Episodes[i]
 		for t := range e.T {
-			out.Write(d.csvRow(e, i, t, with))
+			row := d.csvRow(e, i, t, with)
+			if len(row) == 1 && row[0] == "" { // as an empty line it would be none where a file begins or ends
+				row[0] = "nan"
+			}
+			out.Write(row)
 		}
 	}
 	out.Flush()

@@ -46,8 +46,9 @@ type Episode struct {
 	// exact are the observations after transforms, NaN where they are missing, where float32 has too few digits for
 	// this recording alone; nil: it has enough, as for data that were encoded.
 	exact []float64
-	// acts are the controls with all digits, where float32 would round some of them too coarsely; nil: it does not. The
-	// first row is what Before is, and says nothing of an episode that does not continue another one.
+	// acts are the controls in the units of the files with all digits, where float32 would round some of them too
+	// coarsely; nil: it does not, or the data were encoded. The first row is what Before is, and says nothing of an
+	// episode that does not continue another one. Data that are scaled keep them.
 	acts []float64
 	// Mask is 1 where an observation was measured and 0 where it is missing, in the layout of
 	// Observations; missing values are stored as 0. nil: nothing is missing.
@@ -116,6 +117,15 @@ func (e *Episode) Acted(j int) float64 {
 		return e.acts[j]
 	}
 	return float64(e.Controls[j])
+}
+
+// Led are the controls that lead to the first step of an episode that continues another one, as Acted has those of the
+// others; nil: they are not known.
+func (e *Episode) Led() []float64 {
+	if e.Before != nil && e.acts != nil {
+		return slices.Clone(e.acts[:len(e.Before)])
+	}
+	return converted[float64](e.Before)
 }
 
 // Images reports whether observations are images.

@@ -58,14 +58,27 @@ func (c *dayClock) seconds(v float64) float64 {
 	return 3600 * v
 }
 
+// split divides a time in seconds into the begin of its day and the time of the day, as the column can tell: what
+// rounds up to midnight is of the next day.
+func (c *dayClock) split(at float64) (days, seconds float64) {
+	unit := time.Second
+	if c.colons {
+		unit = finest(c.forms.list)
+	}
+	perSecond := float64(time.Second / unit)
+	at = math.Round(at*perSecond) / perSecond
+	days = day * math.Floor(at/day)
+	return days, at - days
+}
+
 // write is a time of the day, in seconds since midnight, as the column has it.
 func (c *dayClock) write(seconds float64) string {
-	at := time.Unix(int64(math.Round(seconds)), 0).UTC()
+	at := time.UnixMicro(int64(math.Round(seconds * 1e6))).UTC()
 	switch {
 	case c.colons && len(c.forms.list) > 0:
 		return written(c.forms.list[0], at)
 	case c.colons:
-		return at.Format(time.TimeOnly)
+		return at.Format("15:04:05.999999")
 	case c.minutes && c.wide:
 		return at.Format("1504")
 	case c.minutes:
@@ -149,8 +162,8 @@ func (t *table) hours() {
 // so that recordings which run through midnight ascend.
 func throughMidnight(times []float64) {
 	for i := 1; i < len(times); i++ {
-		for times[i] < times[i-1]-day/2 {
-			times[i] += day
+		if behind := times[i-1] - day/2; times[i] < behind {
+			times[i] += float64(day * math.Ceil((behind-times[i])/day))
 		}
 	}
 }

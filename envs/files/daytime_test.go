@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Days and times of the day in two columns are one time; across midnight, too, and in whatever order the columns are.
@@ -106,4 +107,57 @@ func TestTimes_HoursAndMinutesBehindMidnight(t *testing.T) {
 			t.Errorf("%s is at %d, %v, want %d", want, steps, err, e.T+after)
 		}
 	}
+}
+
+// TestTimes_FractionsInTwoColumns: times of the day beside a day keep the fractions of their seconds, and what rounds
+// up to midnight is of the next day.
+func TestTimes_FractionsInTwoColumns(t *testing.T) {
+	t.Parallel()
+	halves := "date,clock,y\n2024-01-01,23:59:58.5,1\n2024-01-01,23:59:59.0,2\n2024-01-01,23:59:59.5,3\n"
+	// Steps of 20.4 s in whole seconds: the fifth row is at 23:59:59.6.
+	rounded := "date,clock,y\n2024-01-01,23:58:38,1\n2024-01-01,23:58:58,2\n2024-01-01,23:59:19,3\n" +
+		"2024-01-01,23:59:39,4\n2024-01-02,00:00:00,5\n2024-01-02,00:00:20,6\n"
+	for _, c := range []struct {
+		text string
+		step int
+		want []string
+	}{
+		{halves, 1, []string{"2024-01-01", "23:59:59.0"}},
+		{halves, 2, []string{"2024-01-01", "23:59:59.5"}},
+		{halves, 3, []string{"2024-01-02", "00:00:00.0"}},
+		{halves, 4, []string{"2024-01-02", "00:00:00.5"}},
+		{rounded, 3, []string{"2024-01-01", "23:59:39"}},
+		{rounded, 4, []string{"2024-01-02", "00:00:00"}},
+		{rounded, 5, []string{"2024-01-02", "00:00:20"}},
+	} {
+		times := episodeTimes(t, c.text, c.text, Options{Time: "date,clock"})
+		equal(t, fmt.Sprintf("step %d of %s", c.step, c.text), times.Text(c.step), c.want)
+		if step, err := stepAt(times, c.want...); err != nil || step != c.step {
+			t.Errorf("%v is step %d (%v), want %d", c.want, step, err, c.step)
+		}
+	}
+}
+
+// TestThroughMidnight: each time of the day that falls back begins a new day, in a time that grows with their number
+// alone.
+func TestThroughMidnight(t *testing.T) {
+	t.Parallel()
+	const n = 150_000
+	times := make([]float64, n)
+	for i := range times {
+		times[i] = []float64{0.25, 30_000, 60_000}[i%3]
+	}
+	begun := time.Now()
+	throughMidnight(times)
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("%d times took %v", n, took)
+	}
+	for i, at := range times {
+		if want := []float64{0.25, 30_000, 60_000}[i%3] + float64(day*(i/3)); at != want {
+			t.Fatalf("time %d is %v, want %v", i, at, want)
+		}
+	}
+	half := []float64{50_000, 50_000 - day/2, 100, 43_300, 43_299}
+	throughMidnight(half)
+	equal(t, "half a day", half, []float64{50_000, 50_000 - day/2, 100, 43_300, 43_299})
 }

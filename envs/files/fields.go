@@ -238,7 +238,7 @@ func (b *builder) interval() error {
 }
 
 // names reads episode, which names each recording. An array that has no name of its own for each is not used, which a
-// note says.
+// note says, or refused if it was asked for.
 func (b *builder) names() error {
 	name, ok := b.found["episode"]
 	if !ok {
@@ -254,6 +254,10 @@ func (b *builder) names() error {
 		seen[names[i]] = true
 	}
 	if n := len(b.data.Episodes); len(names) != n || len(seen) != n+1 {
+		if name == b.options.ID {
+			remedy := "save a text of its own for each of " + terminal.Count(n, "episode") + ", or leave out --id " + name
+			return faultf(name, remedy, "it does not name the episodes")
+		}
 		b.data.Notes = append(b.data.Notes, fmt.Sprintf("array %s%s is not used", name, b.in.shapes[name]))
 		return nil
 	}

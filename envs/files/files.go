@@ -52,7 +52,8 @@
 //	on the even grid            NaN for observations of a step without a row; all else is held
 //	in Episode.Levels           NaN
 //	in Episode.Observations     0, with a 0 in Episode.Mask
-//	in a written file           NaN (.npz), an empty cell (.csv), a 0 in mask (images of bytes)
+//	in a written file           NaN (.npz), an empty cell, or nan in a table of one column (.csv), a 0 in mask (images
+//	                            of bytes)
 //
 // A missing control is that of the step before. A missing time, state, label or mode is refused.
 //

@@ -54,8 +54,8 @@ func (t *Times) Text(step int) []string {
 	case t.ofDay == nil:
 		return []string{t.clock.writeIn(t.zoneAt(at))}
 	}
-	days := day * math.Floor(at/day)
-	return []string{t.clock.write(days), t.ofDay.write(at - days)}
+	days, ofDay := t.ofDay.split(at)
+	return []string{t.clock.write(days), t.ofDay.write(ofDay)}
 }
 
 // moment is the time of a step. Of months it is at the same day as the first, or the last day of a shorter month; of

@@ -322,7 +322,6 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 	}, func(controls Scale, e *Episode) {
 		if e.acts != nil {
 			controls.round(e.Controls, e.acts)
-			e.acts = nil
 			return
 		}
 		controls.Apply(e.Controls)
@@ -334,7 +333,8 @@ func (n Normalisation) Apply(d *Dataset) *Dataset {
 	return scaled
 }
 
-// Invert returns the data set in the units of the files, up to rounding. Transforms stay done.
+// Invert returns the data set in the units of the files, up to rounding: Value, Acted and Led have the digits that
+// the files have. Transforms stay done.
 func (n Normalisation) Invert(d *Dataset) *Dataset {
 	return n.mapped(d, func(s Scale, e *Episode) { s.Invert(e.Observations) },
 		func(s Scale, e *Episode) { s.Invert(e.Controls) })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Options say how files are read. The zero value reads them by the convention.
@@ -185,27 +186,98 @@ func (o Options) array(name string) string {
 		return "z"
 	case o.Time != "" && name == o.Time:
 		return "t"
+	case o.ID != "" && name == o.ID:
+		return "episode"
 	}
 	if to, ok := o.Rename[name]; ok {
 		return to
 	}
 	replaced := (name == "y" || name == "images") && len(o.Observe) > 0 || name == "u" && o.Control != nil ||
-		name == "labels" && o.Label != nil || name == "z" && o.Truth != "" || name == "t" && o.Time != ""
+		name == "labels" && o.Label != nil || name == "z" && o.Truth != "" || name == "t" && o.Time != "" ||
+		name == "episode" && o.ID != ""
 	if replaced {
 		return ""
 	}
 	return name
 }
 
-// checkNames returns an error if an option names what no file contains. kind says whether the names are those of
-// columns or arrays. The names of all files have been collected in o.seen before.
-func (o Options) checkNames(kind string) error {
-	for _, a := range o.asked() {
-		if !o.seen.known[a.name] {
-			return faultf("--"+a.flag+" "+a.name, "", "there is no such %s; there are %s", kind, list(o.seen.order))
+// checkArrays returns an error if an option names several of some arrays as the times or the names of episodes.
+func (o Options) checkArrays(names []string) error {
+	for _, of := range []struct{ flag, names, problem string }{
+		{"--time ", o.Time, "only tables have times in several columns"},
+		{"--id ", o.ID, "only tables tell recordings apart by several columns"},
+	} {
+		named := words(of.names)
+		there := func(name string) bool { return slices.Contains(names, name) }
+		if len(named) > 1 && slices.ContainsFunc(named, there) {
+			return faultf(of.flag+of.names, "name a single array", "%s", of.problem)
 		}
 	}
 	return nil
+}
+
+// checkNames returns an error if an option names what no file contains. kind says whether the names are those of
+// columns or arrays. The names of all files have been collected in o.seen before.
+func (o Options) checkNames(kind string) error {
+	if l := o.lack(); l != nil {
+		return faultf("--"+l.Option+" "+l.Name, "", "there is no such %s; there are %s", kind, list(l.Have))
+	}
+	return nil
+}
+
+// Lack is a column or an array that options name and files do not have.
+type Lack struct {
+	Option string   // that names it: observe, control, label, time, id, truth or rename
+	Name   string   // of what there is not
+	Have   []string // what there is
+}
+
+// uses are what a column is to a run, by the option that names it.
+var uses = map[string]string{
+	"observe": "the run observes", "control": "is a control of the run", "label": "is a label of the run",
+	"time": "has the times of the run", "id": "names the recordings of the run", "truth": "has the regimes of the run",
+	"rename": "the run renames",
+}
+
+// OfRun is the fault of files that lack what a run reads in its own. Nobody has given the option.
+func (l *Lack) OfRun(paths []string) error {
+	return inFile(strings.Join(paths, ", "), faultf("", "name yours with --"+l.Option,
+		"there is no %s, which %s; there are %s", l.Name, uses[l.Option], list(l.Have)))
+}
+
+// Lacking finds the first column or array that options name and that none of the files has; nil if there is none.
+// Values do not count, whatever is wrong with them. It reads the files.
+func Lacking(paths []string, o Options) *Lack {
+	inputs, err := expand(paths)
+	if err != nil || len(inputs) == 0 {
+		return nil
+	}
+	o.seen = &names{known: map[string]bool{}}
+	for _, in := range inputs {
+		left := o.limit()
+		_, _ = readFile(in.path, o, &left) // the names come before all that may be wrong
+	}
+	return o.lack()
+}
+
+// lack is the first name that an option mentions and that has not been seen; nil if all were.
+func (o Options) lack() *Lack {
+	for _, a := range o.asked() {
+		if !o.seen.known[a.name] {
+			return &Lack{a.flag, a.name, o.seen.order}
+		}
+	}
+	return nil
+}
+
+// Asks reports whether an option, as Lack names it, is set.
+func (o Options) Asks(option string) bool {
+	for _, a := range o.asked() {
+		if a.flag == option {
+			return true
+		}
+	}
+	return false
 }
 
 // checkRoles returns an error if an option gives one name two roles, or if Time has a form that it cannot have. It

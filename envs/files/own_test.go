@@ -259,3 +259,38 @@ func TestReadGuessed_HeadingTwice(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestLacking: a name that no file has is told from faults of the values, in tables and in arrays.
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	one, shape := []float64{1, 2, 3}, []int{1, 3, 1}
+	folder := write(t, map[string]string{
+		"a.csv": "t,y\n1,x\n", "b.csv": "when,y\n1,1\n1,2\n",
+		"c.npz": npz(t, named{"a", shape, one}, named{"b", shape, one}, named{"c", shape, one}),
+	})
+	for _, c := range []struct {
+		o     Options
+		files string
+		want  bool
+	}{
+		{Options{}, "a.csv", false},
+		{Options{Time: "t"}, "a.csv", false},
+		{Options{Time: "when"}, "a.csv", true},
+		{Options{Time: "when"}, "a.csv b.csv", false},
+		{Options{Time: "when", ID: "shop"}, "a.csv b.csv", true},
+		{Options{Observe: []string{"a", "b"}, Control: []string{"c"}}, "c.npz", false}, // read as one, which is a fault
+		{Options{Observe: []string{"a", "b"}, Control: []string{"d"}}, "c.npz", true},
+		{Options{Observe: []string{"d"}}, "c.npz", true},
+	} {
+		var paths []string
+		for _, file := range strings.Fields(c.files) {
+			paths = append(paths, filepath.Join(folder, file))
+		}
+		if _, err := Read(paths, c.o); !errors.Is(err, ErrData) {
+			t.Errorf("%+v of %s: read with %v", c.o, c.files, err)
+		}
+		if got := Lacking(paths, c.o) != nil; got != c.want {
+			t.Errorf("%+v of %s: lacking %t, want %t", c.o, c.files, got, c.want)
+		}
+	}
+}

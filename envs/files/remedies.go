@@ -1,6 +1,72 @@
 package files
 
-import "strings"
+import (
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
+)
+
+// fewRows are those that say which columns hold numbers.
+const fewRows = 100
+
+// unobserved is the fault of a table without a column of observations. It reads the first rows, which tell what could
+// be observed.
+func (t *table) unobserved() error {
+	numbers, texts := make([]int, len(t.header)), make([]int, len(t.header))
+	for row := range fewRows {
+		record, err := t.in.next()
+		if row == 0 && errors.Is(err, io.EOF) {
+			return noRows()
+		}
+		if row == 0 && err != nil { // it says more, as where the first line is a title
+			return err
+		}
+		if err != nil {
+			break
+		}
+		for i, cell := range record {
+			switch v, err := parseNumber(strings.TrimSpace(cell), t.in.decimalCommas()); {
+			case err != nil:
+				texts[i]++
+			case !math.IsNaN(v):
+				numbers[i]++
+			}
+		}
+	}
+	numeric := func(i int) bool { return numbers[i] > texts[i] }
+	return faultf("line 1", headerRemedy(t.header, numeric),
+		"no column is an observation (y, y1, y_name); the columns are %s", list(t.header))
+}
+
+func noRows() error { return faultf("", "", "there are no rows below the header") }
+
+// headerRemedy says what to do about a table without a column of observations. Usual causes are columns separated by
+// spaces, and a table without a line of names. A column that holds numbers, but for one of times, could be observed.
+func headerRemedy(header []string, numeric func(i int) bool) string {
+	if len(header) == 1 && len(strings.Fields(header[0])) > 1 && !numeric(0) {
+		return "its columns seem to be separated by spaces: separate them by commas"
+	}
+	for _, name := range header {
+		if _, err := parseNumber(name, false); err == nil && name != "" {
+			return "begin with a line of column names, e.g. t,y1,y2,u1"
+		}
+	}
+	at := -1
+	for i, name := range header {
+		usual := slices.Contains(timeNames, strings.ToLower(name))
+		if numeric(i) && (at < 0 || !usual && slices.Contains(timeNames, strings.ToLower(header[at]))) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return "no column holds numbers: give one that does"
+	}
+	return "say which are, e.g. --observe " + terminal.Quoted(header[at]) + " (env.observe), and see switchyard data info"
+}
 
 // timeRemedy says what to do about a text that is no time. It recognises dates with the name of a zone, and a line
 // of units below the header.

@@ -238,9 +238,13 @@ func (c *sampled) besideNumbers(columns []*sampled) bool {
 }
 
 // unitsFirst reports whether the first row has texts without a digit in all columns, and the others have numbers.
+// Missing values and truth values are no units.
 func unitsFirst(columns []*sampled) bool {
 	for _, c := range columns {
-		if len(c.texts) < 3 || c.texts[0] == "" || strings.ContainsAny(c.texts[0], "0123456789") || missingMark(c.texts[0]) {
+		if len(c.texts) < 3 || strings.ContainsAny(c.texts[0], "0123456789") {
+			return false
+		}
+		if _, err := parseNumber(c.texts[0], true); err == nil {
 			return false
 		}
 		for _, text := range c.texts[1:] {

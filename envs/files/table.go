@@ -84,7 +84,7 @@ func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 		}
 	}
 	if len(t.list) == 0 {
-		return nil, faultf("", "", "there are no rows below the header")
+		return nil, noRows()
 	}
 	if err := t.commas(); err != nil {
 		return nil, err
@@ -100,6 +100,11 @@ func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 	}
 	if len(t.data.Episodes) == 0 {
 		return nil, faultf("", "name another column with --id (env.id)", "every recording has one row")
+	}
+	if t.options.Resample != "" {
+		if err := t.data.finer(t.options.Resample); err != nil {
+			return nil, err
+		}
 	}
 	t.notes()
 	return t.data, nil
@@ -150,7 +155,7 @@ func (t *table) readHeader() error {
 				twice = name
 			}
 		}
-		seen[column] = true
+		seen[column] = seen[column] || r != unused
 		if r == unused {
 			note := fmt.Sprintf("column %s is not used", name)
 			if t.options.Time == "" && slices.Contains(onlyTimes, strings.ToLower(name)) {
@@ -165,8 +170,7 @@ func (t *table) readHeader() error {
 		return faultf("line 1", "give every column its own name", "column %s is there twice", twice)
 	}
 	if len(columns[observation]) == 0 {
-		return faultf("line 1", headerRemedy(t.header), "no column is an observation (y, y1, y_name); the columns are %s",
-			list(t.header))
+		return t.unobserved()
 	}
 	t.signs = make([]commaSigns, len(header))
 	// Channels have the order of their columns.

@@ -281,3 +281,28 @@ func TestCSV_JoinedFiles(t *testing.T) {
 		t.Errorf("%q is read as %+v", b.String(), back)
 	}
 }
+
+// TestTable_UnusedNamesOfTheConvention: a column whose role an option gives to another one is not used, and takes no
+// name away.
+func TestTable_UnusedNamesOfTheConvention(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o    Options
+		text string
+	}{
+		{Options{Time: "date"}, "t,date,y\n5,2024-01-01,1\n6,2024-01-02,2\n"},
+		{Options{ID: "shop"}, "episode,shop,y\n5,a,1\n6,a,2\n"},
+		{Options{Truth: "mode"}, "z,mode,y\n5,0,1\n6,1,2\n"},
+		{Options{Observe: []string{"speed"}}, "y_speed,speed\n5,1\n6,2\n"},
+		{Options{Control: []string{"volt"}}, "u_volt,volt,y\n5,0,1\n6,1,2\n"},
+	} {
+		d := readAs(t, c.o, c.text)
+		equal(t, c.text, d.Episodes[0].Observations, []float32{1, 2})
+		first, _, _ := strings.Cut(c.text, ",")
+		equal(t, c.text, d.Notes, []string{"column " + first + " is not used"})
+	}
+	path := filepath.Join(write(t, map[string]string{"a.csv": "t,date,date,y\n5,2024-01-01,2024-01-01,1\n"}), "a.csv")
+	if _, err := Read([]string{path}, Options{Time: "date"}); err == nil || !strings.Contains(err.Error(), "column date is there twice") {
+		t.Errorf("got %v, want a column that is there twice", err)
+	}
+}

@@ -175,3 +175,17 @@ func TestWriteNPZ_TimesArePadding(t *testing.T) {
 		t.Error("24 million times are written for 64,000 steps")
 	}
 }
+
+// TestCSV_EndsOfASingleChannel: missing values at both ends of a table of one column are written so that they are read.
+func TestCSV_EndsOfASingleChannel(t *testing.T) {
+	t.Parallel()
+	d := readAs(t, Options{}, "y,u\n,0\n2,0\n,0\n4,0\n,0\n,0\n")
+	d.Spec.Control, d.Episodes[0].Controls = 0, nil
+	var b strings.Builder
+	if err := d.EpisodeCSV()(&b, 0); err != nil {
+		t.Fatal(err)
+	}
+	e := readText1(t, b.String()).Episodes[0]
+	equal(t, b.String(), e.Mask, []float32{0, 1, 0, 1, 0, 0})
+	equal(t, b.String(), e.Observations, []float32{0, 2, 0, 4, 0, 0})
+}

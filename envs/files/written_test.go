@@ -318,3 +318,34 @@ func TestRead_CommasForThousands(t *testing.T) {
 		}
 	}
 }
+
+// TestArrays_OptionsThatNameColumns: an array that --id names has the names of the episodes. Lists of columns are those
+// of tables.
+func TestArrays_OptionsThatNameColumns(t *testing.T) {
+	t.Parallel()
+	y := named{"y", []int{2, 2, 1}, []float32{1, 2, 3, 4}}
+	at, clock := named{"day", []int{2, 2}, []float32{0, 1, 2, 3}}, named{"clock", []int{2, 2}, []float32{0, 1, 2, 3}}
+	shop, other := named{"shop", []int{2}, []string{"north", "south"}}, named{"episode", []int{2}, []string{"a", "b"}}
+	number := named{"number", []int{2}, []float32{7, 8}}
+	path := filepath.Join(write(t, map[string]string{"d.npz": npz(t, y, at, clock, shop, other, number)}), "d.npz")
+	d := mustRead(t, Options{ID: "shop"}, path)
+	if d.Episodes[0].Name != "north" || d.Episodes[1].Name != "south" || !slices.Equal(d.Key, []string{"shop"}) {
+		t.Errorf("names %v of %v", d.Recordings(), d.Key)
+	}
+	if !slices.Contains(d.Notes, "array episode [2] is not used") {
+		t.Errorf("notes %q", d.Notes)
+	}
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Time: "day,clock"}, "--time day,clock: only tables have times in several columns; name a single array"},
+		{Options{ID: "shop,episode"}, "--id shop,episode: only tables tell recordings apart by several columns; name a single array"},
+		{Options{ID: "number"}, "number: it does not name the episodes; save a text of its own for each of 2 episodes"},
+		{Options{Time: "days,clocks"}, "there is no such array"},
+	} {
+		if _, err := Read([]string{path}, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("--time %q --id %q: got %v, want %q in it", c.o.Time, c.o.ID, err, c.want)
+		}
+	}
+}

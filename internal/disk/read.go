@@ -62,6 +62,19 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// Head reads the first bytes of a regular file: as many as there are, and at most n.
+func Head(path string, n int) ([]byte, error) {
+	f, _, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, int64(n)))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
+}
+
 // Copy replaces the file to by the content of the regular file from, as Replace does.
 func Copy(d Disk, from, to string) error {
 	f, _, err := Open(from)

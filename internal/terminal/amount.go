@@ -55,9 +55,12 @@ func Bytes(n int64) string {
 }
 
 // Count writes a number of things: 1 worker, 2 workers. The plural of thing has an s.
-func Count(n int, thing string) string {
+func Count(n int, thing string) string { return strconv.Itoa(n) + " " + Noun(n, thing) }
+
+// Noun is the noun for a number of things: worker, workers. The plural of thing has an s.
+func Noun(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
 	}
-	return strconv.Itoa(n) + " " + thing
+	return thing
 }

@@ -25,7 +25,7 @@ func FoldCommand(line string, width int) string {
 	if width < 1 || length(line) <= width {
 		return line
 	}
-	return fold(line, width, strings.Repeat(" ", indent(line)+2), " \\")
+	return foldWords(line, words(line[indent(line):], true), width, strings.Repeat(" ", indent(line)+2), " \\")
 }
 
 // Quoted is a word of a command for a shell, in quotation marks if it needs them.
@@ -39,11 +39,16 @@ func Quoted(word string) string {
 // fold breaks a line at spaces: end is written where a line goes on, hanging before what follows. A break drops the
 // spaces at which it is made. Nothing is broken before the first word of a line, so that a long word stands alone.
 func fold(line string, width int, hanging, end string) string {
+	return foldWords(line, words(line[indent(line):], false), width, hanging, end)
+}
+
+// foldWords is fold for a line with these words behind its indent.
+func foldWords(line string, list []string, width int, hanging, end string) string {
 	var b strings.Builder
 	first := indent(line)
 	b.WriteString(line[:first])
 	column, begun := first, false
-	for i, word := range words(line[first:]) {
+	for i, word := range list {
 		gap := len(word) - len(strings.TrimLeft(word, " "))
 		n := length(word)
 		// Every line leaves room for end, the last one too.
@@ -60,18 +65,40 @@ func fold(line string, width int, hanging, end string) string {
 }
 
 // words are the words of a text, each with the spaces before it, so that their sum is the text; spaces at its end
-// count as a word.
-func words(text string) []string {
+// count as a word. In a command, what a shell takes for one word is one.
+func words(text string, command bool) []string {
 	var list []string
 	for len(text) > 0 {
 		begin := len(text) - len(strings.TrimLeft(text, " "))
 		end := strings.IndexByte(text[begin:], ' ')
+		if command {
+			end = shellWord(text[begin:])
+		}
 		if end < 0 {
 			return append(list, text)
 		}
 		list, text = append(list, text[:begin+end]), text[begin+end:]
 	}
 	return list
+}
+
+// shellWord is the length of the first word of a command: spaces between quotation marks belong to it. Below 0 it is
+// all of the text.
+func shellWord(text string) int {
+	mark := byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case mark == 0 && c == ' ':
+			return i
+		case mark == 0 && (c == '\'' || c == '"'):
+			mark = c
+		case c == mark:
+			mark = 0
+		case c == '\\' && mark != '\'':
+			i++
+		}
+	}
+	return -1
 }
 
 // indent is the number of spaces at the beginning of a line.

@@ -96,6 +96,7 @@ func TestFold(t *testing.T) {
 		{FoldText("  /a/path/that/has/no/space", 10), "  /a/path/that/has/no/space"},
 		{FoldText("\x1b[32mgreen\x1b[0m text", 10), "\x1b[32mgreen\x1b[0m text"},
 		{FoldCommand("  program train fhn --name some", 20), "  program train \\\n    fhn --name \\\n    some"},
+		{FoldCommand("  program show --dir 'my own runs' x", 20), "  program show \\\n    --dir \\\n    'my own runs' \\\n    x"},
 		{FoldComments("a: 1\nkey: \"# x\" # one two three\n", 20), "a: 1\nkey: \"# x\" # one two\n           # three\n"},
 		{Fill("A line\nthat goes on.\n\n  kept as it is\nand on", 12), "A line that\ngoes on.\n\n  kept as it\n    is\nand on"},
 	} {

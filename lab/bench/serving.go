@@ -206,7 +206,7 @@ func (c *servedClient) ask(body []byte) (time.Duration, error) {
 func (c *servedClient) observation(n int) any {
 	q := serving.FilterRequest{Client: c.name, Observations: [][]serving.Number{make([]serving.Number, c.nx)}}
 	if c.nu > 0 {
-		q.Controls = [][]float64{make([]float64, c.nu)}
+		q.Controls = [][]serving.Number{make([]serving.Number, c.nu)}
 	}
 	fill(q.Observations[0], n)
 	return q

@@ -48,36 +48,36 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	if m.cfg.Ages > 0 {
 		copy(r.ages.Value, p.steps.ages.Block(g.Batch.T-1, rows).Value)
 	}
-	m.roll(&r, noise)
+	m.roll(&r, m.cfg.Rollout, noise)
 	mean, sd := m.Emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: r.weights}
 }
 
-// Imagined draws h and s_1 from their priors and all else from the generative model. Noise is that of h, then that
-// of roll. u are the controls of all steps but the first.
+// Imagined draws h and s_1 from their priors and all else from the generative model, whatever kind of rollout
+// forecasts have. Noise is that of h, then that of roll. u are the controls of all steps but the first.
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
 	m.Initial.Start(t, z.Block(0, n), statespace.Normals(t, noise, n, m.cfg.NZ))
 	r := m.transition.begin(t, z, u, n, false)
 	m.transition.first(&r)
-	m.roll(&r, noise)
+	m.roll(&r, Sample, noise)
 	mean, sd := m.Emission.Predict(t, z)
 	return statespace.Drawn{Z: z, Weights: r.weights, Mean: mean, SD: sd}
 }
 
 // roll draws all blocks of z but the first. Order of the noise: of all states, then of all switches. They are
 // drawn whether the rollout needs them or not, so that rollouts of different kinds have the same noise of states.
-func (m *Model) roll(r *recurrence, noise *rng.Stream) {
+func (m *Model) roll(r *recurrence, kind Rollout, noise *rng.Stream) {
 	t, b := r.tape, r.block
 	eps, gumbel := statespace.Normals(t, noise, r.mean.Rows, m.cfg.NZ), t.NewConstant(r.weights.Rows, m.cfg.M)
 	noise.Gumbels(gumbel.Value)
 	// The largest of ln w without noise is the most likely system.
-	if m.cfg.Rollout == Mode {
+	if kind == Mode {
 		clear(gumbel.Value)
 	}
 	for i := range r.weights.Rows / b {
 		r.predict(i)
-		if m.cfg.Rollout == Mean {
+		if kind == Mean {
 			copy(r.belief.Block(i+1, b).Value, r.logWeights.Block(i, b).Value)
 		} else {
 			r.choose(i, gumbel.Block(i, b))

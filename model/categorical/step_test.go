@@ -2,6 +2,7 @@ package categorical
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -54,6 +55,23 @@ func TestStep_IsInference(t *testing.T) {
 			if math.Abs(want-float64(b)) > 0.04 {
 				t.Errorf("preview %v, D = %d: belief %d is %v, want %v", preview, c.Ages, i, b, want)
 			}
+		}
+	}
+}
+
+// TestSample_IsOfTheGenerativeModel: what is simulated does not depend on what forecasts do with the switch.
+func TestSample_IsOfTheGenerativeModel(t *testing.T) {
+	sampled := func(kind Rollout) (s model.Sampling) {
+		c := tiny()
+		c.Rollout = kind
+		f := newModel(c).NewForecaster().(model.Sampler)
+		f.Sample(&s, model.SampleQuery{T: 6, B: 3, Controls: make([]float32, 6*3*c.NU), Noise: modeltest.Noise(4)})
+		return s
+	}
+	want := sampled(Sample)
+	for _, kind := range []Rollout{Mean, Mode} {
+		if got := sampled(kind); !slices.Equal(got.Draw, want.Draw) {
+			t.Errorf("eval.rollout=%s simulates %v, want %v", kind, got.Draw, want.Draw)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type Ensemble struct {
 var (
 	_ model.Forecaster = (*Ensemble)(nil)
 	_ model.Filterer   = (*Ensemble)(nil)
+	_ model.PartReader = (*Ensemble)(nil)
 )
 
 // NewEnsemble returns the Forecaster of at least one posterior; the chains count the same until weigh. The error
@@ -135,6 +136,9 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 		}
 	}
 }
+
+// ReadsParts says that an observation of which only a part was seen is read, as each chain does.
+func (e *Ensemble) ReadsParts() {}
 
 // Filter infers states and regimes by the chain that counts most.
 func (e *Ensemble) Filter(dst *model.Filtering, prefix model.Batch, noise rng.Stream) {

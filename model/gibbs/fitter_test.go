@@ -209,6 +209,10 @@ func TestFitter_ControlsWithheld(t *testing.T) {
 	if d := f.Dims(); d.NU != 1 {
 		t.Errorf("a forecast takes %d controls, the data have 1", d.NU)
 	}
+	gappy := recordings()[1]
+	if whole := model.Whole(f, gappy, rng.New(5, rng.Noise).At(0, 0, 0)); !slices.Equal(whole.Seen, gappy.Seen) {
+		t.Error("a value is filled in, though the filter reads the one beside it")
+	}
 	var means [2][]float32
 	for i, u := range []float32{0, 7} {
 		q := model.Query{Prefix: recordings()[0], Horizon: 4, Samples: 2, Controls: slices.Repeat([]float32{u}, 4), Noise: rng.New(5, rng.Noise).At(0, 0, 0)}
@@ -284,12 +288,19 @@ func TestEnsemble_AveragesChains(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var one model.Forecast
-				alone := q
-				alone.Samples, alone.Controls = 1, q.Controls[min(i*samples/3, samples-1)*q.Horizon:][:q.Horizon]
-				f.Forecast(&one, alone)
-				for j, v := range one.Mean {
-					want[j] += float64(v) / 3
+				// A chain without a rollout has the first plan.
+				_, from, to := e.share(i, samples)
+				if from == to {
+					from, to = 0, 1
+				}
+				for plan := from; plan < to; plan++ {
+					var one model.Forecast
+					alone := q
+					alone.Samples, alone.Controls = 1, q.Controls[plan*q.Horizon:][:q.Horizon]
+					f.Forecast(&one, alone)
+					for j, v := range one.Mean {
+						want[j] += float64(v) / float64(3*(to-from))
+					}
 				}
 			}
 			if rollout == RolloutSample {

@@ -169,18 +169,28 @@ func (f *Forecaster) control(q model.Query, n, i, h int) {
 }
 
 // meanPath iterates A x + B u + b of the most likely leaf from the filtered mean, without noise, and writes
-// C x + d of each step to Mean.
+// C x + d of each step to Mean; with a plan of controls for each rollout, the mean of the paths under all plans.
 func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
 	f.filter(f.mean, q.Prefix, n, nil)
-	copy(f.x, f.belief.mean)
-	for h := range q.Horizon {
-		f.control(q, n, 0, h)
-		f.mean.logProbabilities(f.belief.logPi, f.belief.nu, f.x)
-		f.mean.advance(f.next, f.mean.tree.mostLikely(f.belief.logPi), f.x, f.u)
-		f.x, f.next = f.next, f.x
-		f.mean.emit(f.y, f.x)
-		for i, v := range f.y {
-			dst.Mean[(h*q.Prefix.B+n)*f.Dy+i] = float32(v)
+	plans := 1
+	if len(q.Controls) > q.Horizon*q.Prefix.B*f.Du {
+		plans = q.Samples
+	}
+	for plan := range plans {
+		copy(f.x, f.belief.mean)
+		for h := range q.Horizon {
+			f.control(q, n, plan, h)
+			f.mean.logProbabilities(f.belief.logPi, f.belief.nu, f.x)
+			f.mean.advance(f.next, f.mean.tree.mostLikely(f.belief.logPi), f.x, f.u)
+			f.x, f.next = f.next, f.x
+			f.mean.emit(f.y, f.x)
+			row := dst.Mean[(h*q.Prefix.B+n)*f.Dy:][:f.Dy]
+			if plan == 0 {
+				clear(row)
+			}
+			for i, v := range f.y {
+				row[i] += float32(v / float64(plans))
+			}
 		}
 	}
 }

@@ -291,6 +291,34 @@ func TestForecast_PlansOfRollouts(t *testing.T) {
 	}
 }
 
+// The mean without noise is that over all plans, as it is the same for one after another.
+func TestForecast_MeanOverPlans(t *testing.T) {
+	f, q := testForecaster(t, RolloutMode)
+	plan := q.Controls
+	want := make([]float64, q.Horizon*4*3)
+	var all []float32
+	for i := range q.Samples {
+		q.Controls = nil
+		for j, u := range plan {
+			q.Controls = append(q.Controls, u+float32(i*(j%3)))
+		}
+		all = append(all, q.Controls...)
+		var one model.Forecast
+		f.Forecast(&one, q)
+		for j, v := range one.Mean {
+			want[j] += float64(v) / float64(q.Samples)
+		}
+	}
+	q.Controls = all
+	var got model.Forecast
+	f.Forecast(&got, q)
+	for j, v := range got.Mean {
+		if math.Abs(float64(v)-want[j]) > 1e-5*(1+math.Abs(want[j])) {
+			t.Fatalf("value %d: %v, the mean over plans is %v", j, v, want[j])
+		}
+	}
+}
+
 // What a prefix hides changes no forecast, and what it shows does.
 func TestForecast_SkipsWhatIsMissing(t *testing.T) {
 	f, q := testForecaster(t, RolloutMode)

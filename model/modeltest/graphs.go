@@ -10,10 +10,10 @@ import (
 // graphTolerance is how far a graph may be from the model, relative to the largest value of an output, and at least 1.
 const graphTolerance = 1e-5
 
-// graphs compares every graph of a model that has some with what the model does itself, on several rows, with
-// noise and a missing value: first the initial state, then two filtered steps with the prediction beside each, the
+// Graphs compares every graph of a model that has some with what the model does itself, on several rows, with
+// noise and missing values: first the initial state, then two filtered steps with the prediction beside each, the
 // emission, and a prediction of several steps. Models without graphs pass.
-func (c Case) graphs(t *testing.T) {
+func (c Case) Graphs(t *testing.T) {
 	f, ok := c.New(t).NewForecaster().(model.Exporter)
 	if !ok {
 		return
@@ -88,12 +88,15 @@ func (c Case) graphs(t *testing.T) {
 		return m
 	}
 	// step filters an observation and predicts one from the same belief, by the model and by its graphs.
-	step := func(prefix string, from *model.Belief, s int) {
+	// Of the second observation nothing is seen, or all but one channel.
+	step := func(prefix string, from *model.Belief, s int, part bool) {
 		x := one(s)
 		x.Seen = make([]float32, rows*c.NX)
 		seen := []float32{1, 0, 1}
 		for i := range x.Seen {
-			x.Seen[i] = seen[i/c.NX]
+			if x.Seen[i] = seen[i/c.NX]; part && i%c.NX > 0 {
+				x.Seen[i] = 1
+			}
 		}
 		if c.Body != nil { // a graph of bodies is told of each value; one body may be missing alone
 			for _, channel := range c.Body {
@@ -115,12 +118,12 @@ func (c Case) graphs(t *testing.T) {
 	if _, ok := by["first_filter_step"]; ok {
 		prefix = "first_"
 	}
-	step(prefix, &start, 1)
+	step(prefix, &start, 1, false)
 	f.Step(&other, &start, one(1), model.Disturbance{})
 	// Buffers of a Belief are those of the next call, so states that are still needed are copied.
 	again := other
 	again.Z, again.Switch = append([]float32(nil), other.Z...), append([]float32(nil), other.Switch...)
-	step("", &again, 2)
+	step("", &again, 2, true)
 
 	mean, sd := make([]float32, rows*c.NX), make([]float32, rows*c.NX)
 	f.Emit(mean, sd, again.Z)

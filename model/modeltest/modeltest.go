@@ -50,7 +50,7 @@ func (c Case) Run(t *testing.T) {
 	t.Run("seeds", c.seeds)
 	t.Run("future", c.future)
 	t.Run("answers", c.answers)
-	t.Run("graphs", c.graphs)
+	t.Run("graphs", c.Graphs)
 	t.Run("allocations", c.allocations)
 }
 

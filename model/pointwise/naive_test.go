@@ -55,3 +55,29 @@ func TestNaive_RepeatsTheSeason(t *testing.T) {
 		}
 	}
 }
+
+// TestNaive_FillsFromTheSeasonBefore: a gap has the value of the season before, however long a season is.
+func TestNaive_FillsFromTheSeasonBefore(t *testing.T) {
+	const season, gap = 100, 250
+	m, err := (&NaiveSettings{Season: season}).New(model.Data{NX: 1}, rng.New(1, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := m.(*NaiveModel)
+	if err := rule.Install([][]float64{{1e-8}}); err != nil {
+		t.Fatal(err)
+	}
+	var b model.Batch
+	b.Resize(3*season, 1, 1, 0)
+	for i := range b.Observations {
+		b.Observations[i] = float32(math.Sin(2 * math.Pi * float64(i) / season))
+	}
+	want := b.Observations[gap]
+	b.Seen = slices.Repeat([]float32{1}, b.T)
+	b.Seen[gap], b.Observations[gap] = 0, 0
+	var f model.Forecast
+	model.Ahead(rule.NewForecaster(), &f, model.Query{Prefix: b, Horizon: season, Samples: 8, Noise: modeltest.Noise(1)})
+	if got := f.Mean[gap+season-b.T]; math.Abs(float64(got-want)) > 1e-3 {
+		t.Errorf("the season after the gap is %v, want %v", got, want)
+	}
+}

@@ -64,18 +64,18 @@ func (m *Model) Continued(t *autodiff.Tape, q model.Query, g statespace.Group, n
 	if c.Rollout != RolloutSample {
 		clear(switches.Value)
 	}
-	d := m.roll(t, z, statespace.Controls(t, q, c.NU, g), eps, p.lastSwitch(rows), rows, switches)
+	d := m.roll(t, c.Rollout, z, statespace.Controls(t, q, c.NU, g), eps, p.lastSwitch(rows), rows, switches)
 	mean, sd := m.Emission.Predict(t, z.Slice(rows, z.Rows))
 	return statespace.Paths{Mean: mean, SD: sd, Weights: d.weights}
 }
 
-// Imagined draws h from its prior and all else from the generative model. Order of the noise: h, z step by step,
-// then the switches.
+// Imagined draws h from its prior and all else from the generative model, whatever kind of rollout forecasts have.
+// Order of the noise: h, z step by step, then the switches.
 func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, noise *rng.Stream) statespace.Drawn {
 	z := t.New(steps*n, m.cfg.NZ)
 	eps := statespace.Normals(t, noise, z.Rows, m.cfg.NZ)
 	m.Initial.Start(t, z.Block(0, n), eps.Block(0, n))
-	d := m.roll(t, z, u, eps, autodiff.Tensor{}, n, m.cfg.drawSwitchNoise(t, noise, 1, u.Rows))
+	d := m.roll(t, RolloutSample, z, u, eps, autodiff.Tensor{}, n, m.cfg.drawSwitchNoise(t, noise, 1, u.Rows))
 	mean, sd := m.Emission.Predict(t, z)
 	return statespace.Drawn{Z: z, Weights: d.weights, Mean: mean, SD: sd}
 }
@@ -83,9 +83,13 @@ func (m *Model) Imagined(t *autodiff.Tape, steps, n int, u autodiff.Tensor, nois
 // roll draws all blocks of z but the first from the prior, with noise eps of the states and noise of the switches.
 // Without columns, previous says that a sequence begins. z is [(steps+1)·rows, nz], eps has its shape, and u and
 // noise have a block for each step.
-func (m *Model) roll(t *autodiff.Tape, z, u, eps, previous autodiff.Tensor, rows int, noise autodiff.Tensor) dynamics {
+func (m *Model) roll(t *autodiff.Tape, kind RolloutSwitch, z, u, eps, previous autodiff.Tensor, rows int,
+	noise autodiff.Tensor,
+) dynamics {
 	d := m.transition.begin(t, z, u, previous, rows)
-	s := m.cfg.newSwitches(&d, m.cfg.Anneal.Final(), measurement{}, noise)
+	c := m.cfg
+	c.Rollout = kind
+	s := c.newSwitches(&d, c.Anneal.Final(), measurement{}, noise)
 	for i := range d.steps() {
 		d.proposeSwitch(i, s.draws())
 		s.prior(&d, i)

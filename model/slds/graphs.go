@@ -41,13 +41,21 @@ func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head
 		b.Variance(b.Dense(y, name+".sd_inference"), statespace.SDFloor)
 }
 
-// relaxGraph is the draw of a Concrete switch: softmax((logits + noise)/λ), or sigmoid.
-func (m *Model) relaxGraph(b *model.Builder, logits, noise string, temperature float32) string {
+// relaxGraph is the draw of a Concrete switch: softmax((logits + noise)/λ), or sigmoid. If hard, it is a one at the
+// largest value, or at each that is positive.
+func (m *Model) relaxGraph(b *model.Builder, logits, noise string, temperature float32, hard bool) string {
+	perturbed := b.Op("Add", logits, noise)
+	switch {
+	case hard && m.cfg.binary():
+		return b.Op("Relu", b.Op("Sign", perturbed))
+	case hard:
+		return b.Op("Hardmax", perturbed)
+	}
 	op := "Softmax"
 	if m.cfg.binary() {
 		op = "Sigmoid"
 	}
-	return b.Op(op, b.Op("Mul", b.Op("Add", logits, noise), b.Scalar(1/temperature)))
+	return b.Op(op, b.Op("Mul", perturbed, b.Scalar(1/temperature)))
 }
 
 // mixGraph is the map from scores to weights.
@@ -114,7 +122,7 @@ func (m *Model) filterGraph(k statespace.Sketch, first bool) model.Graph {
 		if c.Gate {
 			logits = b.Choose(b.Op("Sigmoid", b.Dense(features, "switch.measurement.gate")), head, logits)
 		}
-		draw = m.relaxGraph(b, logits, noiseS, c.Anneal.Final().Posterior)
+		draw = m.relaxGraph(b, logits, noiseS, c.Anneal.Final().Posterior, c.Hard)
 		weights = draw
 	}
 	// From here on the switch has led to weights: transition, product with the measurement, draw.
@@ -153,7 +161,7 @@ func (m *Model) advanceGraph(b *model.Builder, k statespace.Sketch, first bool, 
 		if noiseS == "" {
 			noiseS = b.Scalar(0)
 		}
-		draw = m.relaxGraph(b, head, noiseS, m.cfg.Anneal.Final().Prior)
+		draw = m.relaxGraph(b, head, noiseS, m.cfg.Anneal.Final().Prior, m.cfg.Hard || m.cfg.Rollout == RolloutMode)
 		weights = draw
 	}
 	mean, variance, _ = k.Move(b, z, u, weights)

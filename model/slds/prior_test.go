@@ -7,6 +7,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/model/modeltest"
 	"github.com/switchyard-ml/switchyard/model/statespace"
 )
 
@@ -214,4 +215,37 @@ func fill(m *Model, name string, value float32) {
 		}
 	}
 	panic("no weight " + name)
+}
+
+// TestSample_IsOfTheGenerativeModel: what is simulated does not depend on what forecasts do with the switch.
+func TestSample_IsOfTheGenerativeModel(t *testing.T) {
+	sampled := func(kind RolloutSwitch) (s model.Sampling) {
+		c := tiny()
+		c.Rollout = kind
+		f := newModel(t, c).NewForecaster().(model.Sampler)
+		f.Sample(&s, model.SampleQuery{T: 6, B: 3, Controls: make([]float32, 6*3*c.NU), Noise: modeltest.Noise(4)})
+		return s
+	}
+	want := sampled(RolloutSample)
+	for _, kind := range []RolloutSwitch{RolloutMean, RolloutMode} {
+		if got := sampled(kind); !slices.Equal(got.Draw, want.Draw) {
+			t.Errorf("eval.rollout=%s simulates %v, want %v", kind, got.Draw, want.Draw)
+		}
+	}
+}
+
+// TestGraphs_OfHardSwitches: a graph chooses where the model does.
+func TestGraphs_OfHardSwitches(t *testing.T) {
+	for name, change := range map[string]func(c *Config){
+		"hard":             func(c *Config) { c.Hard = true },
+		"hard sigmoid":     func(c *Config) { c.Hard, c.Weights = true, statespace.Sigmoid },
+		"mode":             func(c *Config) { c.Rollout = RolloutMode },
+		"mode of sigmoids": func(c *Config) { c.Rollout, c.Weights = RolloutMode, statespace.Sigmoid },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := tiny()
+			change(&c)
+			contract(c, "").Graphs(t)
+		})
+	}
 }

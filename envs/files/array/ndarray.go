@@ -95,6 +95,18 @@ func (a *Array) Float64s() []float64 {
 	return dst
 }
 
+// Int64s returns the elements of an array of whole numbers of 8 bytes in row-major order; nil for other arrays. Numbers
+// without a sign are negative from 2⁶³ on.
+func (a *Array) Int64s() []int64 {
+	if a.Size != 8 || a.Kind != Int && a.Kind != Uint {
+		return nil
+	}
+	dst := make([]int64, a.Len())
+	order := a.order()
+	a.walk(func(i, at int) { dst[i] = int64(order.Uint64(a.Raw[at:])) })
+	return dst
+}
+
 // Strings returns the elements of a Text array in row-major order, without the padding; nil for other kinds.
 func (a *Array) Strings() []string {
 	if a.Kind != Text {

@@ -1,0 +1,36 @@
+package trained
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
+)
+
+// TestCalibration_OfTheseParameters: what the intervals of other parameters held says nothing of those in use.
+func TestCalibration_OfTheseParameters(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	r := &Run{folder: folder, checkpoint: &checkpoint.Checkpoint{Step: 700}}
+	if got := r.calibration(); got != "" {
+		t.Errorf("nothing was measured, and it says %q", got)
+	}
+	if err := os.Mkdir(filepath.Join(folder, "tables"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for metrics, said := range map[string]bool{
+		`"coverage80":[0.8,0.7],"step":700`: true,
+		`"coverage80":[0.8,0.7],"step":900`: false,
+		`"coverage80":[0.8,0.7]`:            false,
+	} {
+		text := []byte(`{"metrics":{` + metrics + `}}`)
+		if err := os.WriteFile(filepath.Join(folder, "tables", "recordings.json"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.calibration(); strings.Contains(got, "hold 75 %") != said || (got != "") != said {
+			t.Errorf("%s, at step 700: %q", metrics, got)
+		}
+	}
+}
