@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs"
@@ -167,12 +168,24 @@ func (r *ContactReport) chances(labels [][]bool, steps int) {
 	}
 }
 
+// anyNaN reports whether a weight of the first trials is NaN, which a classifier would take for something. Those of the
+// first step of a trial, which no switch led to, do not count.
+func anyNaN(x []float64, m, steps, trials int) bool {
+	return slices.ContainsFunc(switched(nil, x, m, steps, 0, trials), math.IsNaN)
+}
+
 // classify fits a classifier for a label and enters its hits on the scored episodes. x is [N,T,m] and y [N,T]; the
 // first fitted episodes are fitted on. In a row of hits a label has three places: true positives, positives and
-// calls.
+// calls. They are NaN if a weight is.
 func classify(hits *tally, label int, fit func([]float64, []bool, int) func([]float64) bool, x []float64, y []bool, m,
 	steps, fitted int,
 ) {
+	if anyNaN(x, m, steps, fitted+hits.n) {
+		for n := range hits.n {
+			hits.row(n)[3*label+2] = math.NaN() // the calls
+		}
+		return
+	}
 	called := fit(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m)
 	for n := range hits.n {
 		row := hits.row(n)[3*label:]

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/arhmm"
 )
@@ -57,8 +58,9 @@ func foldsOf(d *files.Dataset) (folds, error) {
 		}
 	}
 	if len(f.pieces) < evidencePieces {
-		return f, &files.Error{Problem: fmt.Sprintf("%d steps; regimes are looked for in %d or more", d.Steps(),
-			evidencePieces*shortestPiece)}
+		return f, &files.Error{Problem: fmt.Sprintf("%d steps in %s, which have %d pieces of %d steps in a row; regimes are "+
+			"looked for in %d or more", d.Steps(), terminal.Count(len(d.Episodes), "episode"), len(f.pieces), shortestPiece,
+			evidencePieces)}
 	}
 	components := newComponents(f.pieces, nx)
 	if f.n = len(components.vectors); f.n == 0 {

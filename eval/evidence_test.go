@@ -103,4 +103,9 @@ func TestWeigh_TooFew(t *testing.T) {
 	if fault := new(files.Error); !errors.As(err, &fault) || !strings.Contains(err.Error(), "300 steps") {
 		t.Errorf("300 steps: %v", err)
 	}
+	// Many steps, of recordings that are too short each.
+	_, err = eval.Weigh(recordedOf(regimes.NewSticky(), 5, 100, 10))
+	if err == nil || !strings.Contains(err.Error(), "1000 steps in 100 episodes, which have 0 pieces of 16 steps in a row") {
+		t.Errorf("100 recordings of 10 steps: %v", err)
+	}
 }

@@ -189,10 +189,11 @@ func activation(over string, lo, hi float64, d *trials, f *filtered,
 					count, sum, between = count+s[bin], sum+v, between+v*v/s[bin]
 				}
 			}
-			if variance := s[B+B*m+i] - sum*sum/count; variance > 1e-12*s[B+B*m+i] {
-				return math.Sqrt(max(between-sum*sum/count, 0) / variance)
+			variance := s[B+B*m+i] - sum*sum/count
+			if variance <= 1e-12*s[B+B*m+i] {
+				return 0
 			}
-			return 0
+			return math.Sqrt(max(between-sum*sum/count, 0) / variance)
 		}))
 	}
 	return c

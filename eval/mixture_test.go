@@ -64,6 +64,16 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestModes_ThatNeitherShrinkNorGrow: what rounding leaves of a modulus of 1 has no time constant.
+func TestModes_ThatNeitherShrinkNorGrow(t *testing.T) {
+	for _, v := range []float64{1, 1 - 1e-13, 1 + 1e-13, -1 + 1e-13} {
+		modes, err := Modes([]float64{v}, 1, 1)
+		if err != nil || !math.IsInf(modes[0].TimeConstant, 1) {
+			t.Errorf("%v: %+v, %v", v, modes, err)
+		}
+	}
+}
+
 func TestDwells(t *testing.T) {
 	s := [][]int{{0, 0, 1, 1, 1, 0}, {1}}
 	d := Dwells(s, 3)

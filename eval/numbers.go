@@ -6,10 +6,35 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Numbers are the metrics of an evaluation by name, see Metric.Names. What is not finite is NaN.
 type Numbers map[string]float64
+
+// asked are the metrics that say what was asked for, or how it was measured: numbers of evaluations that differ in one
+// of them do not compare.
+var asked = []string{"episodes", "length", "horizon", "prefix", "samples", "window", "paths", "fresh"}
+
+// counted are the metrics that say what there was to measure.
+var counted = []string{
+	"step", "recordings", "starts", "steps", "labels", "season", "arx_order", "systems", "boundary_tolerance",
+	"fitted_episodes", "scored_episodes",
+}
+
+// Fact reports whether a metric of one number says what was measured, and not how well.
+func Fact(name string) bool { return slices.Contains(asked, name) || slices.Contains(counted, name) }
+
+// Asked says what the evaluation was asked for, as text: numbers compare where these are the same.
+func (n Numbers) Asked() string {
+	var list []string
+	for _, name := range asked {
+		if v, ok := n[name]; ok {
+			list = append(list, fmt.Sprintf("%s %v", name, v))
+		}
+	}
+	return strings.Join(list, ", ")
+}
 
 // Name is the name of one number of a metric: METRIC/KEY with a key of an object, or the place in a list, counted
 // from 1, as the horizon of a prediction.

@@ -3,6 +3,9 @@ package eval
 import (
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 )
@@ -49,5 +52,31 @@ func TestNumbers(t *testing.T) {
 	}
 	if empty, err := json.Marshal(Numbers(nil)); err != nil || string(empty) != "null" {
 		t.Errorf("no numbers are %s, %v", empty, err)
+	}
+}
+
+// TestFact knows every metric that package eval makes of a count.
+func TestFact(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\b(?:count|flag)\("(\w+)"`).FindAllStringSubmatch(string(text), -1) {
+			if found++; !Fact(m[1]) {
+				t.Errorf("%s: the count %s is no fact", file, m[1])
+			}
+		}
+	}
+	if found < 20 || Fact("accuracy") {
+		t.Errorf("%d counts; accuracy is a fact: %t", found, Fact("accuracy"))
+	}
+	if got := (Numbers{"prefix": 3, "episodes": 8, "steps": 9}).Asked(); got != "episodes 8, prefix 3" {
+		t.Errorf("asked for %q", got)
 	}
 }

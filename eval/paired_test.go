@@ -66,7 +66,7 @@ func TestVerdict(t *testing.T) {
 	order := Comparison{"ARX(4)", Estimate{1.01, 0.02}, at(1, 0.1, 3)}
 	r := RecordedReport{Horizon: 3, Against: []Comparison{persistence, season, order}}
 	want := "Predicts 3 steps ahead with .80 ± .05 of the error of the best simple rule (seasonal naive): better; better at " +
-		"horizons 1, behind at horizons 3. Its error is 1.01 ± .02 of that of the autoregression ARX(4): no difference."
+		"horizon 1, behind at horizon 3. Its error is 1.01 ± .02 of that of the autoregression ARX(4): no difference."
 	if got := r.Verdict(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -84,8 +84,27 @@ func TestProbes_OfAStateThatDiverges(t *testing.T) {
 		}
 	}
 	u, err := eval.Switches(f, env, o)
-	if err != nil || !math.IsNaN(u.Perplexity.Value) {
-		t.Errorf("perplexity %v, %v", u.Perplexity, err)
+	if err != nil || !math.IsNaN(u.Perplexity.Value) || !math.IsNaN(u.Walls.LargestVertical.Value) {
+		t.Errorf("perplexity %v, walls %v, %v", u.Perplexity, u.Walls, err)
+	}
+	for i, of := range u.Information {
+		if !math.IsNaN(of.Value) {
+			t.Errorf("information on contact %d: %v", i, of)
+		}
+	}
+	c, err := eval.Contact(f, env, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.Probes {
+		if !math.IsNaN(p.Mean.Value) {
+			t.Errorf("%s: F1 %v", p.Name, p.F1)
+		}
+	}
+	arm := newReacher(t)
+	l, err := eval.Latent(diverged{newSimulator(arm, o)}, arm, o)
+	if err != nil || !math.IsNaN(l.Curves[0].Ratios[1].Value) {
+		t.Errorf("ratios %v, %v", l.Curves[0].Ratios, err)
 	}
 }
 

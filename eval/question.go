@@ -13,6 +13,7 @@ type Question struct {
 	Horizon   int    // steps predicted; 0: eval.horizon of the run
 	Stride    int    // of recordings: steps from one start to the next; 0: a horizon, or less where that gives few starts
 	Season    int    // of recordings: steps of the season that a baseline repeats; 0: found in the training data
+	Seed      uint64 // of recordings: of the random paths of Backtest; 0: that of the run
 	Part      string // of recordings: PartValidation, or the test part if it is empty
 	Truth     string // of recordings: the column of their true regimes, where it is not z
 	AllStarts bool   // also predict from every start in the held-out window; costs Horizon times as much

@@ -276,7 +276,7 @@ func (o RecordedOptions) query(starts []recordedStart, horizon int, d model.Dims
 }
 
 // score enters the errors of all predictors from one start. row is [Horizon,NX,width]. A value that is missing
-// counts nowhere.
+// counts nowhere. Where the model predicts no finite number its error is infinite.
 func (r *RecordedReport) score(row []float64, width int, s recordedStart, d model.Dims, of func(k, c int) prediction,
 	b *baselines,
 ) {
@@ -304,6 +304,10 @@ func (r *RecordedReport) score(row []float64, width int, s recordedStart, d mode
 			for i, of := range all {
 				p := of(k, c)
 				sums := at[recordedFirst+i*recordedSums:]
+				if i == 0 && !Finite(p.mean) { // a model that diverged; a baseline without a number predicts nothing
+					sums[sumSquare], sums[sumAbsolute], sums[sumRanked] = math.Inf(1), math.Inf(1), math.Inf(1)
+					continue
+				}
 				sums[sumSquare] += (p.mean - truth) * (p.mean - truth)
 				sums[sumAbsolute] += math.Abs(p.mean - truth)
 				if d.NX > mostDistributed {

@@ -120,11 +120,11 @@ func (r *RecordedReport) scoreOf(all []float64, predictor, nx, width int, scale 
 	return s
 }
 
-// average is the mean of what is finite; NaN of nothing.
+// average is the mean of what was measured, without NaN; NaN of nothing.
 func average(v []float64) float64 {
 	sum, n := 0.0, 0.0
 	for _, x := range v {
-		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+		if !math.IsNaN(x) {
 			sum, n = sum+x, n+1
 		}
 	}

@@ -95,6 +95,41 @@ func TestRecorded_TheRuleMakesNoError(t *testing.T) {
 	}
 }
 
+// diverging is the rule, whose predictions are not finite from a horizon on.
+type diverging struct {
+	rule
+	from int
+	to   float32
+}
+
+func (d diverging) Clone() model.Forecaster { return d }
+func (d diverging) Forecast(dst *model.Forecast, q model.Query) {
+	d.rule.Forecast(dst, q)
+	for i := (d.from - 1) * q.Prefix.B * 2; i < len(dst.Mean); i++ {
+		dst.Mean[i] = d.to
+	}
+}
+
+// TestRecorded_DivergedModelsAreBehind: the horizons at which a model predicts nothing finite count, so that its score
+// is not that of the others, and the verdict says it.
+func TestRecorded_DivergedModelsAreBehind(t *testing.T) {
+	for _, to := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+		r := recorded(t, diverging{newRule(), 3, to}, recordedOptions())
+		if got := r.Report().Numbers(); eval.Finite(got.Get("mase_mean")) || !eval.Finite(got.Get("mase/2")) || eval.Finite(got.Get("mase/3")) {
+			t.Errorf("%g: MASE %v, of horizons 2 and 3 %v and %v", to, got.Get("mase_mean"), got.Get("mase/2"), got.Get("mase/3"))
+		}
+		if got := r.Verdict(); got != "The model is behind every rule: its predictions are not finite from 3 steps ahead on." {
+			t.Errorf("%g: %s", to, got)
+		}
+		if _, standing := r.Beaten(); standing != eval.Behind {
+			t.Errorf("%g: %s", to, standing)
+		}
+		if got := r.Scores[1].MAE[6]; !eval.Finite(got) {
+			t.Errorf("%g: persistence has an error of %g", to, got)
+		}
+	}
+}
+
 // TestRecorded_ConstantChannels: an interval has its ends, so that a rule that is always right holds all that is
 // observed.
 func TestRecorded_ConstantChannels(t *testing.T) {

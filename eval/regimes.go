@@ -86,8 +86,9 @@ func Modes(a []float64, n int, dt float64) ([]Mode, error) {
 	var modes []Mode
 	for _, v := range e.Values(nil) {
 		m := Mode{Real: real(v), Imaginary: imag(v), Modulus: cmplx.Abs(v), TimeConstant: math.Inf(1), Period: math.Inf(1)}
-		if log := math.Log(m.Modulus); log != 0 {
-			m.TimeConstant = -dt / log
+		// Closer to 1 it is 1, as rounding has left it.
+		if math.Abs(m.Modulus-1) > 1e-9 {
+			m.TimeConstant = -dt / math.Log(m.Modulus)
 		}
 		if turn := math.Abs(cmplx.Phase(v)); turn > 0 {
 			m.Period = 2 * math.Pi * dt / turn

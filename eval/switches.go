@@ -178,10 +178,11 @@ const (
 // informationBound is 1 − H(c | tree) / H(c), with the cross-entropy H(c | tree) of a tree that is fitted on four
 // fifths of the trials and scored on the others: a lower bound on I(weights; contact) / H(contact) (Barber and Agakov
 // 2003), 0 at least. Probabilities are kept leastProbability away from 0 and 1, so that one surprise does not
-// outweigh all else. It is NaN with fewer than contactHoldout trials, or where all scored steps are the same.
+// outweigh all else. It is NaN with fewer than contactHoldout trials, where all scored steps are the same, or if a
+// weight is NaN, which a tree would take for something.
 func informationBound(x []float64, y []bool, m, trials, steps int) Estimate {
 	fitted := trials - trials/contactHoldout
-	if fitted == trials {
+	if fitted == trials || anyNaN(x, m, steps, trials) {
 		return Estimate{math.NaN(), math.NaN()}
 	}
 	tree := growTree(switched(nil, x, m, steps, 0, fitted), switched(nil, y, 1, steps, 0, fitted), m, boundDepth,
@@ -342,13 +343,13 @@ func correlationRatio(n, sum, squares, inside, sumInside float64) float64 {
 	return math.Sqrt((inside*a*a + (n-inside)*b*b) / n / variance)
 }
 
-// largest is the greatest estimate of a table, the first of equal ones. A NaN is never the greatest; without any
-// it is −1.
+// largest is the greatest estimate of a table, the first of equal ones. It is NaN if one of them is, and −1 of an
+// empty table.
 func largest(ratios [][]Estimate) Estimate {
 	best := Estimate{Value: -1}
 	for _, row := range ratios {
 		for _, e := range row {
-			if e.Value > best.Value {
+			if e.Value > best.Value || math.IsNaN(e.Value) {
 				best = e
 			}
 		}

@@ -38,6 +38,7 @@ type Table1Report struct {
 	Calibration []Estimate
 	Contact     *Table1Contact // nil: nothing moves in the plane
 	Encounter   *Table1Contact // of bodies that met another body; nil: there are no others
+	Runaway     *Table1Contact // of episodes of which a rollout ran away
 }
 
 // The predictors of the protocol, in the order of Table1Report.Rows.
@@ -73,15 +74,17 @@ func Table1(f model.Forecaster, env envs.Env, task Task) (Table1Report, error) {
 	p := probesOf(env)
 	contact := newContactSquares(p.Bodies, p.Contacts, test.N)
 	encounter := newContactSquares(p.Bodies, p.Encounters, test.N)
+	runaway := newRunawaySquares(&test)
 	task.forecasts(f, test, K, func(c chunk, a *model.Forecast) {
 		for i := range c.n {
 			modelSquares(squares.row(c.first+i), &test, c, i, a)
 			contact.enter(&test, c, i, a)
 			encounter.enter(&test, c, i, a)
+			runaway.enter(&test, c, i, a)
 		}
 	})
 	r := table1Report(task, spec.Name, squares)
-	r.Contact, r.Encounter = contact.estimate(), encounter.estimate()
+	r.Contact, r.Encounter, r.Runaway = contact.estimate(), encounter.estimate(), runaway.estimate()
 	return r, nil
 }
 

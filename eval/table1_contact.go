@@ -2,16 +2,20 @@ package eval
 
 import (
 	"math"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/model"
 )
 
-// Table1Contact says how much of the model's error belongs to bodies that meet something between the prefix and
-// horizon k = 1, 2, … (element k−1), for environments whose bodies move in the plane and have a label each. A body
-// has met something at horizon k if its label was 1 at any step from the first predicted one to step k: once it
-// has, it stays so.
+// Table1Contact says how much of the model's error belongs to bodies to which something happens between the prefix
+// and horizon k = 1, 2, … (element k−1). Once it has, it stays so. There are two kinds:
+//
+//   - a body meets something: its label is 1. That is for environments whose bodies move in the plane and have a label
+//     each.
+//   - a rollout runs away: it leaves the range of the data by more than the width of that range. One rollout in
+//     thousands that does so can make most of the error of a mean. Then the whole observation is the body.
 type Table1Contact struct {
-	Share      []Estimate // of bodies that met something
+	Share      []Estimate // of bodies to which it happened
 	ErrorShare []Estimate // of the squared error, on them
 	Met, Free  []Estimate // the model's error over that of Static, among them and among the others
 }
@@ -30,17 +34,65 @@ const (
 // contactSquares are the sums of which a Table1Contact is made. A row has contactWidth places for each horizon. A
 // nil one enters nothing and estimates nil.
 type contactSquares struct {
-	bodies [][2]int
-	labels []int // of each body
-	sums   *tally
+	bodies [][]int // columns of an observation
+	// happens reports whether it happens to a body of sequence i of a chunk at step k ahead.
+	happens func(d *trials, c chunk, i int, a *model.Forecast, body, k int) bool
+	sums    *tally
 }
 
-// newContactSquares returns nil where bodies have no labels of their own.
+// newContactSquares is for bodies that meet something. It returns nil where bodies have no labels of their own.
 func newContactSquares(bodies [][2]int, labels []int, episodes int) *contactSquares {
 	if len(bodies) == 0 || len(bodies) != len(labels) {
 		return nil
 	}
-	return &contactSquares{bodies, labels, newTally(episodes, contactWidth*Table1Horizon)}
+	s := &contactSquares{sums: newTally(episodes, contactWidth*Table1Horizon)}
+	for _, columns := range bodies {
+		s.bodies = append(s.bodies, columns[:])
+	}
+	s.happens = func(d *trials, c chunk, i int, _ *model.Forecast, body, k int) bool {
+		return d.label(c.first+i, c.start+k)[labels[body]] == 1
+	}
+	return s
+}
+
+// newRunawaySquares is for rollouts that run away from these trials.
+func newRunawaySquares(d *trials) *contactSquares {
+	low, high := d.farOut()
+	all := make([]int, d.NX)
+	for column := range all {
+		all[column] = column
+	}
+	away := func(x []float32) bool {
+		for column, v := range x {
+			if !(v >= low[column] && v <= high[column]) { // nor is NaN in any range
+				return true
+			}
+		}
+		return false
+	}
+	return &contactSquares{
+		bodies: [][]int{all}, sums: newTally(d.N, contactWidth*Table1Horizon),
+		happens: func(_ *trials, c chunk, i int, a *model.Forecast, _, k int) bool {
+			for s := range a.Samples {
+				if away(a.Paths[((s*a.Horizon+k-1)*c.n+i)*d.NX:][:d.NX]) {
+					return true
+				}
+			}
+			return false
+		},
+	}
+}
+
+// farOut are the ends of three times the range of each column, around its middle.
+func (d *trials) farOut() (low, high []float32) {
+	for column := range d.NX {
+		least, most := float32(math.Inf(1)), float32(math.Inf(-1))
+		for at := column; at < len(d.x); at += d.NX {
+			least, most = min(least, d.x[at]), max(most, d.x[at])
+		}
+		low, high = append(low, least-(most-least)), append(high, most+(most-least))
+	}
+	return low, high
 }
 
 // enter enters the errors of the model and of Static for sequence i of a chunk, body by body.
@@ -54,7 +106,7 @@ func (s *contactSquares) enter(d *trials, c chunk, i int, a *model.Forecast) {
 		met := false
 		for k := 1; k <= Table1Horizon; k++ {
 			row := s.sums.row(n)[(k-1)*contactWidth:]
-			met = met || d.label(n, c.start+k)[s.labels[b]] == 1
+			met = met || s.happens(d, c, i, a, b, k)
 			byModel, byStatic := 0.0, 0.0
 			for _, column := range columns {
 				truth := float64(d.at(n, c.start+k)[column])
@@ -108,7 +160,7 @@ type table1Column struct {
 	value []Estimate
 }
 
-// columns are the lists. what is the kind of contact, free the name of those without.
+// columns are the lists. what is what happens, free the name of those to which it does not.
 func (c *Table1Contact) columns(what, free string) []table1Column {
 	if c == nil {
 		return nil
@@ -121,7 +173,8 @@ func (c *Table1Contact) columns(what, free string) []table1Column {
 	}
 }
 
-// contacts are the lists of both kinds of contact.
+// contacts are the lists of all that may happen.
 func (r Table1Report) contacts() []table1Column {
-	return append(r.Contact.columns("contact", "free"), r.Encounter.columns("encounter", "apart")...)
+	return slices.Concat(r.Contact.columns("contact", "free"), r.Encounter.columns("encounter", "apart"),
+		r.Runaway.columns("runaway", "held"))
 }

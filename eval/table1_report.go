@@ -55,15 +55,19 @@ func (r Table1Report) Table() Table {
 	}
 	// The calibration stands under the first group: it has no ratio to Static.
 	row("error / predicted variance", values(at(r.Calibration)), missing(3), missing(3))
-	met := func(what string, c *Table1Contact) {
+	rows := func(c *Table1Contact, happened, bodies, otherwise string) {
 		if c != nil {
-			row("model, bodies that met "+what, missing(3), values(at(c.Met)), missing(3))
-			row("  their share of bodies, of error", values(at(c.Share)), values(at(c.ErrorShare)), missing(3))
-			row("model, bodies that did not", missing(3), values(at(c.Free)), missing(3))
+			row("model, "+happened, missing(3), values(at(c.Met)), missing(3))
+			row("  their share of "+bodies+", of error", values(at(c.Share)), values(at(c.ErrorShare)), missing(3))
+			row("model, "+otherwise, missing(3), values(at(c.Free)), missing(3))
 		}
 	}
-	met("a wall", r.Contact)
-	met("another", r.Encounter)
+	rows(r.Contact, "bodies that met a wall", "bodies", "bodies that did not")
+	rows(r.Encounter, "bodies that met another", "bodies", "bodies that did not")
+	ranAway := r.Runaway != nil && r.Runaway.Share[Table1Horizon-1].Value > 0
+	if ranAway {
+		rows(r.Runaway, "episodes with a runaway rollout", "episodes", "episodes without one")
+	}
 	paper := Paper("table1", r.Environment)
 	for i, ratios := range Table1Ratios(r.Environment) {
 		paper[i].Values = append(paper[i].Values, ratios.Values...)
@@ -78,6 +82,10 @@ func (r Table1Report) Table() Table {
 	if r.Contact != nil {
 		t.Notes = append(t.Notes, "Met: between the steps seen and step k. Their share of bodies stands under k, "+
 			"of the error under /Static k.")
+	}
+	if ranAway {
+		t.Notes = append(t.Notes, "Runaway: it left the range of the data by more than the width of the range, up to step "+
+			"k; one such rollout can spoil a mean.")
 	}
 	return t
 }
@@ -138,6 +146,7 @@ func Table1Metrics(env envs.Env, task Task) []Metric {
 	p := probesOf(env)
 	r.Contact = newContactSquares(p.Bodies, p.Contacts, 0).estimate()
 	r.Encounter = newContactSquares(p.Bodies, p.Encounters, 0).estimate()
+	r.Runaway = newRunawaySquares(&trials{}).estimate()
 	return r.Report().Metrics
 }
 

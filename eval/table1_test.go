@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -347,5 +348,47 @@ func TestTable1_WhereTheErrorIs(t *testing.T) {
 	}
 	if table1(t, silent{newReacher(t).Spec()}, newReacher(t), o).Contact != nil {
 		t.Error("an arm has no bodies in the plane")
+	}
+}
+
+// TestTable1_Runaway: the rollouts of one of 60 episodes leave the range of the data at the fifth step. All of the error
+// is theirs.
+func TestTable1_Runaway(t *testing.T) {
+	env, o := newReacher(t), task(60)
+	var lost envs.Episode
+	env.Simulate(&lost, rng.New(o.Seed, rng.Episode), firstFresh+7, o.Length)
+	for _, away := range []bool{false, true} {
+		s := newSimulator(env, o)
+		s.reply = func(e *envs.Episode, at int, _ []float32) []float32 {
+			nx := env.Spec().Observation
+			answer := slices.Clone(e.Observations[at*nx : (at+1)*nx])
+			if away && slices.Equal(e.Observations[:nx], lost.Observations[:nx]) && at == o.Prefix+4 {
+				answer[2] = 1000
+			}
+			return answer
+		}
+		r := table1(t, s, env, o)
+		for k, share := range r.Runaway.Share {
+			want := 0.0
+			if away && k >= 4 {
+				want = 1.0 / 60
+			}
+			if math.Abs(share.Value-want) > 1e-12 {
+				t.Errorf("share %g at step %d, want %g", share.Value, k+1, want)
+			}
+		}
+		if got := r.Runaway.ErrorShare[4].Value; away && math.Abs(got-1) > 1e-9 {
+			t.Errorf("%g of the error is theirs, want 1", got)
+		}
+		if got := r.Runaway.Free[4].Value; got > 1e-9 {
+			t.Errorf("ratio %g without them, want 0", got)
+		}
+		var shown strings.Builder
+		if err := r.Table().WriteText(&shown); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(shown.String(), "runaway rollout"); got != away {
+			t.Errorf("runaway: %t; the table says so: %t", away, got)
+		}
 	}
 }

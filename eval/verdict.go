@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,8 @@ const (
 // standing is that of an error over another. The interval of two standard errors about the ratio must not hold 1.
 func standing(e Estimate) Standing {
 	switch {
+	case math.IsInf(e.Value, 1): // the other makes no error, or this one's is infinite
+		return Behind
 	case math.IsNaN(e.Value) || math.IsNaN(e.SE):
 		return Unclear
 	case e.Value+2*e.SE < 1:
@@ -73,6 +76,10 @@ func (r RecordedReport) Verdict() string {
 		return "There is no simple rule to compare with."
 	}
 	ahead := terminal.Count(r.Horizon, "step")
+	if k := r.diverges(); k > 0 {
+		return fmt.Sprintf("The model is behind every rule: its predictions are not finite from %s ahead on.",
+			terminal.Count(k, "step"))
+	}
 	text := fmt.Sprintf("Predicts %s ahead with %s of the error of the best simple rule (%s): %s", ahead,
 		Ratio(rule.Ratio), rule.Name, rule.Standing())
 	switch spans := rule.spans(); {
@@ -93,6 +100,14 @@ func (r RecordedReport) Verdict() string {
 		}
 	}
 	return strings.TrimSpace(text + ". " + r.Calibration())
+}
+
+// diverges is the first horizon at which the model predicts something that is not finite; 0 if it never does.
+func (r RecordedReport) diverges() int {
+	if len(r.Scores) == 0 {
+		return 0
+	}
+	return 1 + slices.IndexFunc(r.Scores[0].MAE, func(v float64) bool { return math.IsInf(v, 1) })
 }
 
 // intervals are the central intervals that a verdict speaks of, among Levels, and how far their coverage may be off.
@@ -162,7 +177,7 @@ func (c Comparison) spans() string {
 			}
 		}
 		if n > 0 && n < len(c.ByHorizon) {
-			parts = append(parts, fmt.Sprintf("%s at horizons %s", s, strings.Join(list, ", ")))
+			parts = append(parts, fmt.Sprintf("%s at %s %s", s, terminal.Noun(n, "horizon"), strings.Join(list, ", ")))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -33,6 +33,10 @@ type Comparison struct {
 	stride uint64 // updates between two lines of a log
 }
 
+// Compared reports whether the runs have anything to compare: initial parameters that differ, or a step that is in both
+// logs. If not, Note says so.
+func (d *Comparison) Compared() bool { return d.Equal || d.Step > 0 || d.Place != nil }
+
 // before is the step before the one at which the runs begin to differ.
 func (d *Comparison) before() uint64 { return d.Step - d.stride }
 
@@ -70,7 +74,7 @@ func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error
 		return d, nil
 	}
 	ea, eb := d.part(ra.log, rb.log)
-	if d.Equal {
+	if d.Equal || d.Step == 0 {
 		return d, nil
 	}
 	d.HashA, d.HashB = ea.Theta, eb.Theta
@@ -84,7 +88,7 @@ func Diff(ctx context.Context, ra, rb *Record, with Options) (*Comparison, error
 }
 
 // part finds the first step after which two logs differ, and returns both entries of it. It sets Common, and Step or
-// Equal. Steps that only one of the logs has are skipped.
+// Equal. Steps that only one of the logs has are skipped; if no step is in both, neither is set, and Note says so.
 func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 	for step := uint64(1); step <= min(a.Last, b.Last); step++ {
 		ea, inA := a.Entries[step]
@@ -98,8 +102,10 @@ func (d *Comparison) part(a, b *coordinator.Log) (ea, eb coordinator.Entry) {
 		}
 		d.Common = step
 	}
-	d.Equal = true
-	return ea, eb
+	if d.Equal = d.Common > 0; !d.Equal {
+		d.Note = "no step is in both logs, so nothing can be compared"
+	}
+	return coordinator.Entry{}, coordinator.Entry{}
 }
 
 // initialDifference finds the first tensor whose initial values differ in two runs; nil if there is none. If the

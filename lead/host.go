@@ -2,7 +2,6 @@ package lead
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -80,21 +79,13 @@ const maxRequests = 1024
 // New prepares a host without runs. It connects to nothing and reads nothing: Connect and Serve do.
 func New(cfg Config) *Host {
 	h := &Host{
-		cfg: cfg, log: cfg.Log, store: NewStore(cfg.RunsDir), numerics: job.Numerics(), look: rivalLook,
+		cfg: cfg, log: cfg.Log, numerics: job.Numerics(), look: rivalLook,
 		runs: map[string]*hosted{}, led: map[string]bool{}, requests: map[string]string{},
+		// No data set may be larger than what a coordinator can send to its workers.
+		store: ops.NewStore(store.DataFolder(cfg.RunsDir), wire.MaxData),
 	}
 	h.life, h.end = context.WithCancelCause(context.Background())
 	return h
-}
-
-// dataFolder is the folder, in the folder of the runs, with the data sets of the runs that hosts lead. It is not a
-// valid name of a run.
-const dataFolder = ".data"
-
-// NewStore is the store for the data sets of hosted runs, in a folder of runs. None may be larger than what a
-// coordinator can send to its workers.
-func NewStore(runsDir string) *ops.Store {
-	return ops.NewStore(filepath.Join(runsDir, dataFolder), wire.MaxData)
 }
 
 // Connect opens the host's own connection; Close closes it. The broker may start later.

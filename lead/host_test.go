@@ -3,7 +3,9 @@ package lead
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/web"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // TestHost_EndsWhileAStartIsFitted: a run that has not made a step when the host ends is interrupted, not failed, and
@@ -65,6 +68,39 @@ func TestHost_SaysThatThePageFailed(t *testing.T) {
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Error("within a minute the log says nothing of it")
+	}
+}
+
+// TestHost_ThePageHasTheKeysAtOnce: it is asked while the host still waits for its broker.
+func TestHost_ThePageHasTheKeysAtOnce(t *testing.T) {
+	b := startBroker(t)
+	h := connectedHost(t, b, func(*Host, string) {})
+	key := wire.KeyName("UBANNEDKEYOFATHIEF")
+	if err := cluster.Save(h.cfg.RunsDir, []wire.Ban{{Key: key}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Shutdown()
+	for h.bus.Trouble() == "" {
+		time.Sleep(time.Millisecond)
+	}
+	page, err := web.Listen("127.0.0.1:0", web.Config{Source: h.Page(), Dir: h.cfg.RunsDir, Log: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- h.Serve(ctx, page, nil) }()
+	answer, err := http.Get(page.URL() + "/api/runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err != nil || !strings.Contains(string(text), key) {
+		t.Errorf("got %s, %v, want the banned key", text, err)
+	}
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 

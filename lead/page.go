@@ -65,8 +65,8 @@ func (s source) Run(name string) (web.Run, error) {
 	return s.folder().Run(name)
 }
 
-// Keys implements web.Keyed: first the banned keys, then those of which messages were dropped. Before the broker has
-// answered there are none.
+// Keys implements web.Keyed: first the banned keys, then those of which messages were dropped. A host that does not
+// serve has none.
 func (s source) Keys() []web.Key {
 	if s.host.bans == nil {
 		return nil

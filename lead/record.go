@@ -17,7 +17,7 @@ type Record struct {
 	name, folder string // of the run; the folder is a path
 	config       config.Config
 	log          *coordinator.Log
-	plan         *job.Plan // with the data of the run, whose files have to be unchanged
+	plan         *job.Plan // with the data of the run
 }
 
 // ErrNoLog is returned for a run that has logged no step, so that nothing can be compared.
@@ -38,11 +38,7 @@ func Open(kinds *config.Kinds, runsDir, name string) (*Record, error) {
 	if r.log.Last == 0 {
 		return nil, config.Hint(fmt.Errorf("%s: %w", path, ErrNoLog), "a run logs every step; it may not have made one yet")
 	}
-	scale, err := job.StoredScale(c, r.folder)
-	if err != nil {
-		return nil, err
-	}
-	r.plan, err = job.Prepare(c, scale, 1)
+	r.plan, err = job.PrepareAgain(c, r.folder, 1)
 	return r, err
 }
 

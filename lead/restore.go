@@ -69,7 +69,6 @@ var ErrFinished = errors.New("is finished")
 type Place struct {
 	Kinds   *config.Kinds
 	RunsDir string
-	Data    job.Store      // data sets of runs that a host led, whose files may be on another machine
 	Command config.Command // makes the command lines in hints
 }
 
@@ -94,8 +93,7 @@ func Reopen(p Place, name string, slots int) (*Opened, error) {
 	return r, nil
 }
 
-// prepare reads checkpoint and data of a run that is held, and plans it. The data of a run that a host led come from
-// the store of hosts, as its files may be on the machine that submitted it; those of other runs from their files.
+// prepare reads checkpoint and data of a run that is held, and plans it.
 func (r *Opened) prepare(p Place, c config.Config, slots int) error {
 	info := r.Run.Info()
 	if info.State == store.Finished {
@@ -111,19 +109,7 @@ func (r *Opened) prepare(p Place, c config.Config, slots int) error {
 	if r.From, r.Skipped, err = Restore(r.Run, p.Command); err != nil {
 		return fmt.Errorf("resume %s: %w", r.Run.Name(), err)
 	}
-	stored, err := job.StoredScale(c, r.Run.Folder())
-	if err != nil {
-		return err
-	}
-	if !info.Host {
-		r.Plan, err = job.Prepare(c, stored, slots)
-		return err
-	}
-	data, err := job.StoredData(p.Data, c, stored)
-	if err != nil {
-		return err
-	}
-	r.Plan, err = job.NewPlan(c, data, slots)
+	r.Plan, err = job.PrepareAgain(c, r.Run.Folder(), slots)
 	return err
 }
 
@@ -162,12 +148,15 @@ func (r *Opened) Train(ctx context.Context, workers, slots int, log hclog.Logger
 	return errors.Join(err, End(r.Run, err), r.Run.Close())
 }
 
+// Shutdown is the reason of a run that was interrupted by the end of its coordinator, whose next start continues it.
+const Shutdown = "the coordinator was stopped"
+
 // Reasons why a run is interrupted. One that was stopped on request is not continued when a host starts; one that
 // ended with the host is, and one of a sweep by that alone.
 var (
 	errUser     = errors.New("stopped by the user")
 	errStop     = errors.New("stopped on request")
-	errShutdown = errors.New("the coordinator was stopped")
+	errShutdown = errors.New(Shutdown)
 	errSweep    = errors.New("its sweep was interrupted")
 )
 

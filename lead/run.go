@@ -52,7 +52,7 @@ func (h *Host) create(o Order) (ops.Submitted, error) {
 // createUntil opens a new run that pauses at an update; 0: it does not pause. The folder is made whole before
 // anything of it is led; if the run cannot begin then, run.json says why.
 func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
-	data, err := job.StoredData(h.store, o.Config, o.Scale)
+	data, err := job.StoredData(h.cfg.RunsDir, o.Config, o.Scale)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (h *Host) reopen(r *hosted, c config.Config) error {
 	if err != nil {
 		return err
 	}
-	data, err := job.StoredData(h.store, c, scale)
+	data, err := job.StoredData(h.cfg.RunsDir, c, scale)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,12 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 			err = interruptedRuns(interrupted)
 		}
 	}()
+	// The page and the runs that it continues ask for both, from the first request on.
+	if h.bans, err = cluster.NewBanList(h.cfg.RunsDir, h.bus, h.log); err != nil {
+		return err
+	}
+	h.pool = NewDispatcher(PoolConfig{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log},
+		h.cfg.Faults.Bus(h.bus))
 	if page != nil {
 		h.log.Info("page", "url", page.URL())
 		beside.begin(inner, "the page", page.Serve)
@@ -43,11 +49,6 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 	if !h.awaitBroker(ctx) {
 		return nil
 	}
-	if h.bans, err = cluster.NewBanList(h.cfg.RunsDir, h.bus, h.log); err != nil {
-		return err
-	}
-	h.pool = NewDispatcher(PoolConfig{Numerics: h.numerics, View: h.view, Gate: h.bans.Gate, Log: h.log},
-		h.cfg.Faults.Bus(h.bus))
 	server, err := h.alone(ctx)
 	if err != nil || server == nil {
 		return err

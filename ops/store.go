@@ -6,15 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-)
 
-// partSuffix ends the name of an incomplete data set. The name is that of the complete one with it.
-const partSuffix = ".part"
+	"github.com/switchyard-ml/switchyard/store"
+)
 
 // Store keeps data sets in a folder, by their hash. Several goroutines of one process may use it at the same time;
 // only one process at a time may add to the folder.
@@ -52,7 +49,7 @@ func (s *Store) Append(p Piece) (Stored, error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return Stored{}, fmt.Errorf("make the folder of data sets: %w", err)
 	}
-	path := filepath.Join(s.dir, p.Hash+partSuffix)
+	path := filepath.Join(s.dir, p.Hash+store.Incomplete)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 	if err != nil {
 		return Stored{}, fmt.Errorf("open the data set: %w", err)
@@ -71,7 +68,7 @@ func (s *Store) Append(p Piece) (Stored, error) {
 // check returns what is wrong with a piece. The hash becomes the name of a file, so it has to be nothing but digits.
 func (s *Store) check(p Piece) error {
 	switch {
-	case len(p.Hash) != 2*sha256.Size || strings.Trim(p.Hash, "0123456789abcdef") != "":
+	case !store.IsHash(p.Hash):
 		return Errorf(BadRequest, "%.80q is not a SHA-256 in lower-case hexadecimal digits", p.Hash)
 	case p.Size < 1 || p.Size > s.limit:
 		return Errorf(BadRequest, "a data set of %d bytes: it may have 1 to %d", p.Size, s.limit)
@@ -153,18 +150,5 @@ func (s *Store) has(hash string) bool {
 	return s.whole[hash]
 }
 
-// Load returns the data set with a hash. If the store does not have it, the error matches fs.ErrNotExist. Its hash
-// is computed again: for a file that was damaged on the disk it returns another error.
-func (s *Store) Load(hash string) ([]byte, error) {
-	if err := s.check(Piece{Hash: hash, Size: 1}); err != nil {
-		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
-	}
-	data, err := os.ReadFile(filepath.Join(s.dir, hash))
-	if err != nil {
-		return nil, fmt.Errorf("read the data set: %w", err)
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
-		return nil, fmt.Errorf("data set %s is damaged", filepath.Join(s.dir, hash))
-	}
-	return data, nil
-}
+// Load returns the data set with a hash, as store.DataSet does.
+func (s *Store) Load(hash string) ([]byte, error) { return store.DataSet(s.dir, hash, s.limit) }

@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
 )
@@ -76,6 +78,22 @@ func (s *Study) keptPath(t Trial) string { return filepath.Join(s.KeepDir, t.Nam
 // ReadKept returns the numbers that were kept of a trial; nil if there are none, or if they are of another
 // configuration, another arithmetic or another test. The errors are those of reading, and store.ErrDamaged.
 func (s *Study) ReadKept(t Trial) (*Kept, error) {
+	k, err := s.readKept(t)
+	if err != nil || k == nil || s.differs(k, t) != "" {
+		return nil, err
+	}
+	for name, f := range k.Protocols {
+		k.Protocols[name] = Findings{upgraded(f.Numbers), f.Curves}
+	}
+	now, err := arithmetic(t)
+	if err != nil || now != k.Arithmetic {
+		return nil, err
+	}
+	return k, nil
+}
+
+// readKept reads the file of a trial, whatever it is of; nil if there is none.
+func (s *Study) readKept(t Trial) (*Kept, error) {
 	if s.KeepDir == "" {
 		return nil, nil
 	}
@@ -91,18 +109,43 @@ func (s *Study) ReadKept(t Trial) (*Kept, error) {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w; remove it to train and measure again", path, store.ErrDamaged, err)
 	}
-	for name, f := range k.Protocols {
-		k.Protocols[name] = Findings{upgraded(f.Numbers), f.Curves}
-	}
-	c, err := s.Kinds.Parse(path, []byte(k.Config))
-	if err != nil || !c.Equal(t.Config) || k.Episodes != s.Episodes {
-		return nil, nil // a configuration of a version that had other keys is another one
-	}
-	now, err := arithmetic(t)
-	if err != nil || now != k.Arithmetic {
-		return nil, err
-	}
 	return &k, nil
+}
+
+// differs says in which settings kept numbers are not those of a trial, or that their test was another one; empty if
+// neither.
+func (s *Study) differs(k *Kept, t Trial) string {
+	c, err := s.Kinds.Parse(s.keptPath(t), []byte(k.Config))
+	switch {
+	case err != nil:
+		return "its configuration is of a release with other settings"
+	case !c.Equal(t.Config):
+		return strings.Join(job.Differences(c, t.Config), ", ")
+	case k.Episodes != s.Episodes:
+		return fmt.Sprintf("tests of %s, not of %s", episodes(k.Episodes), episodes(s.Episodes))
+	}
+	return ""
+}
+
+// episodes says how many a test was asked for.
+func episodes(n int) string {
+	if n == 0 {
+		return "the usual number of episodes"
+	}
+	return terminal.Count(n, "episode")
+}
+
+// checkKept returns ErrDiffers for kept numbers that a trial would replace with those of another configuration or test.
+func (s *Study) checkKept(t Trial) error {
+	k, err := s.readKept(t)
+	if err != nil || k == nil {
+		return err
+	}
+	if text := s.differs(k, t); text != "" {
+		return config.Hint(fmt.Errorf("%s: %w: %s", s.keptPath(t), ErrDiffers, text),
+			"choose another folder, or remove the file to train and measure %s anew", t.Name)
+	}
+	return nil
 }
 
 // keep writes the numbers of a trial whose run is trained and measured. Those of protocols that are not asked for this

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -22,9 +23,6 @@ import (
 // run, so that a study that was stopped goes on. The parameters are those of the best checkpoint.
 func (s *Study) measure(t Trial, name string) error {
 	folder := filepath.Join(s.RunsDir, t.Name)
-	if _, err := os.Stat(filepath.Join(folder, "tables", name+".json")); err == nil {
-		return nil
-	}
 	q := eval.Question{Protocol: name, Threads: s.Threads}
 	p, err := trained.Choose(t.Config, q)
 	if err != nil {
@@ -37,8 +35,18 @@ func (s *Study) measure(t Trial, name string) error {
 	if err != nil {
 		return err
 	}
+	done, err := ReadNumbers(folder, name)
+	if err != nil || answers(done, r.Step(), cmp.Or(q.Episodes, p.Episodes)) {
+		return err
+	}
 	_, err = r.Evaluate(q)
 	return err
+}
+
+// answers reports whether numbers are of the parameters after a step, and of a test of so many episodes; 0: the
+// protocol has its own. Someone may have measured the run by other ones since, which took the place of those.
+func answers(n eval.Numbers, step uint64, episodes int) bool {
+	return n != nil && n.Get("step") == float64(step) && (episodes == 0 || n.Get("episodes") == float64(episodes))
 }
 
 // ReadNumbers reads what a protocol found for the run of a folder; nil if it was not measured. store.ErrDamaged is

@@ -21,44 +21,57 @@ type Results struct {
 	failed  map[int]bool          // trials whose training failed
 }
 
-// Read reads what a study of a plan measured: in the folder of each run, or where that is not finished what was
-// kept. Runs that are not measured are no error: their numbers are missing.
+// Read reads what a study of a plan measured: in the folder of each run, or where that is not finished, or not
+// measured, what was kept. Runs that are not measured are no error: their numbers are missing.
 func Read(p *Plan, s *Study) (*Results, error) {
 	r := &Results{Plan: p, runsDir: s.RunsDir, failed: map[int]bool{}}
 	for i, t := range p.Trials {
-		var kept *Kept
-		// A run that is finished goes before what was kept of it.
-		if info, err := store.Load(r.runsDir, t.Name); err != nil || info.State != store.Finished {
-			failed := err == nil && info.State == store.Failed
-			if kept, err = s.ReadKept(t); err != nil {
-				return nil, err
-			}
-			if failed && kept == nil {
-				r.failed[i] = true
-			}
-		}
-		found, err := r.findings(t, kept)
+		found, kept, failed, err := r.read(s, t)
 		if err != nil {
 			return nil, err
+		}
+		if failed {
+			r.failed[i] = true
 		}
 		r.found, r.kept = append(r.found, found), append(r.kept, kept)
 	}
 	return r, nil
 }
 
-// findings are those of the protocols of a trial: those that were kept, if they are given, else those in the folder
-// of the run.
-func (r *Results) findings(t Trial, kept *Kept) (map[string]Findings, error) {
-	all := map[string]Findings{}
-	for _, name := range t.Protocols {
-		var err error
-		if kept != nil {
-			all[name] = kept.Protocols[name]
-		} else if all[name], err = readFindings(r.folder(t), name); err != nil {
-			return nil, err
+// read returns what is known of a trial by protocol. A run that is finished goes before what was kept, which fills in
+// the protocols by which the same parameters are not measured yet. kept is what counts in place of a run; nil if that
+// is there, or nothing was kept. failed reports a run whose training failed, and that has nothing in its place.
+func (r *Results) read(s *Study, t Trial) (found map[string]Findings, kept *Kept, failed bool, err error) {
+	found = map[string]Findings{}
+	info, err := store.Load(r.runsDir, t.Name)
+	finished := err == nil && info.State == store.Finished
+	failed = err == nil && info.State == store.Failed
+	if finished {
+		missing := 0
+		for _, name := range t.Protocols {
+			if found[name], err = readFindings(r.folder(t), name); err != nil {
+				return nil, nil, false, err
+			}
+			if found[name].Numbers == nil {
+				missing++
+			}
+		}
+		if missing == 0 {
+			return found, nil, false, nil
 		}
 	}
-	return all, nil
+	if kept, err = s.ReadKept(t); err != nil || kept == nil || finished && kept.Parameters != info.ParametersSHA256 {
+		return found, nil, failed, err
+	}
+	for _, name := range t.Protocols {
+		if found[name].Numbers == nil {
+			found[name] = kept.Protocols[name]
+		}
+	}
+	if finished {
+		kept = nil
+	}
+	return found, kept, false, nil
 }
 
 // countKept is the number of runs whose numbers were kept.

@@ -25,11 +25,11 @@ type Run struct {
 }
 
 // Write writes index.html, report.md, numbers.csv and figures of runs, which are in runsDir, into a folder. It
-// does not matter whether the runs are finished. Files of the same names are replaced.
+// does not matter whether the runs are finished. Files of the same names are replaced, see Spare.
 func Write(dir, runsDir string, list []Run) error {
-	figures := filepath.Join(dir, "figures")
-	if err := os.MkdirAll(figures, 0o755); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	figures, err := begin(dir)
+	if err != nil {
+		return err
 	}
 	var names []string
 	for _, r := range list {

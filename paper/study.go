@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -43,17 +44,21 @@ type Study struct {
 
 // Errors of studies.
 var (
-	// ErrDiffers is returned when a folder holds a run of another configuration under the name of a trial.
+	// ErrDiffers is returned when a folder holds a run of another configuration under the name of a trial, or what was
+	// measured of one.
 	ErrDiffers = errors.New("the run is of another configuration")
 	// ErrFailed is returned, after all trials, when some could not be trained.
 	ErrFailed = errors.New("failed")
 )
 
-// Check reports a trial whose folder holds another run, before anything is trained. The error is ErrDiffers, with
-// what differs, or that of reading.
+// Check reports a trial whose folder holds another run, or of which other numbers were kept, before anything is
+// trained and replaces them. The error is ErrDiffers, with what differs, or that of reading.
 func (s *Study) Check() error {
 	for _, t := range s.Trials {
 		if _, err := s.state(t); err != nil {
+			return err
+		}
+		if err := s.checkKept(t); err != nil {
 			return err
 		}
 	}
@@ -98,8 +103,15 @@ func (s *Study) Remaining(t Trial) uint64 {
 // Run trains and measures all trials, those with the greatest cost first. A trial that fails does not stop the
 // others: the error, of kind ErrFailed, names all that failed. When ctx ends, Run writes checkpoints and returns
 // its error. costs has one number for each trial, in any unit. A trial that was done before is only looked at, and
-// its numbers are kept.
+// its numbers are kept. store.ErrHeld is returned where another process runs a study in this folder.
 func (s *Study) Run(ctx context.Context, costs []float64) error {
+	// Two would measure the same run at the same time, and each write over what the other one keeps.
+	lock, err := store.Lock(filepath.Join(s.RunsDir, "study.lock"))
+	if err != nil {
+		return config.Hint(fmt.Errorf("run a study in %s: %w", s.RunsDir, err),
+			"wait for the other process, or choose another folder and copy what it measured here later")
+	}
+	defer lock.Close() // it has no data
 	// The longest first, so that none is left over at the end while other cores rest.
 	order := make([]int, len(s.Trials))
 	for i := range order {

@@ -229,6 +229,140 @@ func TestCosts_OfSomeAreMeasured(t *testing.T) {
 	}
 }
 
+// TestCheck_KeepsNumbersOfAnotherStudy, which the folder has without runs: of another configuration or another test.
+func TestCheck_KeepsNumbersOfAnotherStudy(t *testing.T) {
+	dir := t.TempDir()
+	s := studyOf(dir, trial(t, "a"))
+	s.KeepDir = t.TempDir()
+	if err := s.Run(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Check(), os.RemoveAll(filepath.Join(dir, "a")), s.Check()); err != nil {
+		t.Fatalf("its own numbers: %v", err)
+	}
+	longer := *s
+	longer.Trials = []Trial{trial(t, "a", "train.steps=24")}
+	if err := longer.Check(); !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "train.steps") {
+		t.Errorf("another configuration: %v", err)
+	}
+	tested := *s
+	tested.Episodes = 7
+	if err := tested.Check(); !errors.Is(err, ErrDiffers) || !strings.Contains(err.Error(), "7 episodes") {
+		t.Errorf("another test: %v", err)
+	}
+}
+
+// TestRun_MeasuresAnew what someone has measured on another number of episodes or at another checkpoint since, and
+// nothing else.
+func TestRun_MeasuresAnew(t *testing.T) {
+	one := trial(t, "a")
+	one.Protocols = []string{"ahead"}
+	s := studyOf(t.TempDir(), one)
+	s.Episodes = 7
+	folder := filepath.Join(s.RunsDir, "a")
+	measured := func() (eval.Numbers, time.Time) {
+		t.Helper()
+		if err := s.Run(t.Context(), []float64{1}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := ReadNumbers(folder, "ahead")
+		info, fault := os.Stat(filepath.Join(folder, "tables", "ahead.json"))
+		if err = errors.Join(err, fault); err != nil {
+			t.Fatal(err)
+		}
+		return n, info.ModTime()
+	}
+	first, at := measured()
+	if n := first.Get("episodes"); n != 7 {
+		t.Fatalf("measured on %v episodes", n)
+	}
+	if _, again := measured(); !again.Equal(at) {
+		t.Error("measured again, although nothing has changed")
+	}
+	// The steps of validation and of checkpoints differ, so there is a checkpoint besides the best.
+	earlier, err := filepath.Glob(filepath.Join(folder, "checkpoints", "step-*[0-9].safetensors"))
+	if err != nil || len(earlier) < 2 {
+		t.Fatalf("checkpoints %v, %v", earlier, err)
+	}
+	step := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(earlier[0]), "step-"), ".safetensors")
+	for _, other := range []struct {
+		checkpoint string
+		episodes   int
+	}{{trained.Best, 3}, {strings.TrimLeft(step, "0"), 7}} {
+		r, err := trained.OpenAt(folder, other.checkpoint, nil)
+		if err == nil {
+			_, err = r.Evaluate(eval.Question{Protocol: "ahead", Episodes: other.episodes, Threads: 1})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := measured(); fmt.Sprint(got) != fmt.Sprint(first) {
+			t.Errorf("after %d episodes at %s: %v, want %v", other.episodes, other.checkpoint, got, first)
+		}
+	}
+}
+
+// TestRun_AMeasurementThatCannotBeWritten is made again.
+func TestRun_AMeasurementThatCannotBeWritten(t *testing.T) {
+	s := studyOf(t.TempDir(), trial(t, "a"))
+	tables := filepath.Join(s.RunsDir, "a", "tables")
+	if err := s.Run(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	curves, err := ReadCurves(filepath.Join(s.RunsDir, "a"), "fhn")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A folder is in the way of the curves.
+	if err := errors.Join(os.RemoveAll(tables), os.MkdirAll(filepath.Join(tables, "fhn.csv"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context(), []float64{1}); !errors.Is(err, ErrFailed) {
+		t.Fatalf("error %v", err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(tables, "fhn.csv")), s.Run(t.Context(), []float64{1})); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadCurves(filepath.Join(s.RunsDir, "a"), "fhn"); fmt.Sprint(again) != fmt.Sprint(curves) {
+		t.Errorf("curves %v, %v, want %v", again, err, curves)
+	}
+}
+
+// TestRead_KeptNumbersOfProtocolsThatARunLacks count if they are of the same parameters.
+func TestRead_KeptNumbersOfProtocolsThatARunLacks(t *testing.T) {
+	one := trial(t, "a")
+	s := studyOf(t.TempDir(), one)
+	s.KeepDir = t.TempDir()
+	if err := s.Run(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(s.RunsDir, "a", "tables", "fhn.json")); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Read(&Plan{Trials: s.Trials}, s)
+	if err != nil || found.measured() != 1 || found.countKept() != 0 {
+		t.Errorf("%d runs are measured, %v", found.measured(), err)
+	}
+}
+
+// TestRun_OneAtATime in a folder.
+func TestRun_OneAtATime(t *testing.T) {
+	s := studyOf(t.TempDir(), trial(t, "a"))
+	inside := make(chan error, 1)
+	s.Show = func(Progress) {
+		select {
+		case inside <- studyOf(s.RunsDir, s.Trials...).Run(t.Context(), []float64{1}):
+		default:
+		}
+	}
+	if err := s.Run(t.Context(), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-inside; !errors.Is(err, store.ErrHeld) {
+		t.Errorf("a second study in the folder: %v", err)
+	}
+}
+
 func TestReadNumbers_FlattensObjects(t *testing.T) {
 	dir := t.TempDir()
 	text := `{"protocol":"p","metrics":{"a":1.5,"b":{"5":2,"x":null},"c":[3,4]},"paper":{}}`

@@ -18,11 +18,11 @@ import (
 )
 
 // Write writes the report into a folder: index.html, report.md, numbers.csv, runs.csv and figures. The same results
-// give the same files. Files of the same names are replaced, others stay.
+// give the same files. Files of the same names are replaced, others stay, see Spare.
 func (r *Results) Write(dir string, facts []Fact) error {
-	figures := filepath.Join(dir, "figures")
-	if err := os.MkdirAll(figures, 0o755); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+	figures, err := begin(dir)
+	if err != nil {
+		return err
 	}
 	d, err := r.document(figures)
 	if err != nil {

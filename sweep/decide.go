@@ -14,7 +14,7 @@ import (
 // cohortPlan is the size of a cohort, from 1, and the rung at which its trials are judged first.
 //
 // Hyperband (Li et al. 2018): with rungs r_0 … r_s, brackets s, s−1, …, 0 follow each other in turn; bracket b
-// has ⌈(s+1)/(b+1)·ηᵇ⌉ trials, and its first rung is r_{s−b}.
+// has ⌈(s+1)/(b+1)·ηᵇ⌉ trials, at most a million, and its first rung is r_{s−b}.
 // The timed types have cohorts of one trial. With none and halving a cohort has Stop.Cohort trials, and the first
 // rung is the lowest.
 func (s *Spec) cohortPlan(cohort int) (size, first int) {
@@ -22,12 +22,16 @@ func (s *Spec) cohortPlan(cohort int) (size, first int) {
 	case Hyperband:
 		most := len(s.Stop.Rungs) - 1
 		b := most - (cohort-1)%(most+1)
-		return int(math.Ceil(float64(most+1) / float64(b+1) * math.Pow(float64(s.Stop.Eta), float64(b)))), most - b
+		n := math.Ceil(float64(most+1) / float64(b+1) * math.Pow(float64(s.Stop.Eta), float64(b)))
+		return int(math.Min(n, maxCohort)), most - b
 	case ASHA, MedianStop:
 		return 1, 0
 	}
 	return s.Stop.Cohort, 0
 }
+
+// maxCohort is the largest cohort of hyperband: a power may be beyond all integers.
+const maxCohort = 1e6
 
 // apart is how many cohorts before its own a cohort learns from: two before, so that one can run while another is
 // proposed. The timed types learn from all results that there are.

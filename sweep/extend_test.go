@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -92,11 +93,44 @@ func TestExtend_ConfirmsOthersAlone(t *testing.T) {
 		}
 		changed := best.ID > 8
 		confirmed[changed]++
+		if chosen, confirmed := state.Best(); !confirmed || chosen[0].Of != best.ID {
+			t.Errorf("seed %d: the best is %+v, confirmed %v, want trial %d, which was confirmed last", seed, chosen[0], confirmed, best.ID)
+		}
 		if n := len(of); changed && n != 2 || !changed && n != 1 || of[n-1] != best.ID {
 			t.Errorf("seed %d: trials %d are confirmed, the best is %d", seed, of, best.ID)
 		}
 	}
 	if len(confirmed) < 2 {
 		t.Errorf("the best changed or not: %v", confirmed)
+	}
+}
+
+// TestBest_IsOfTheNewestConfirmations: those before had other seeds, and lucky ones say nothing of a trial that is no
+// longer among the best.
+func TestBest_IsOfTheNewestConfirmations(t *testing.T) {
+	s := &State{Spec: testSpec(Random, NoStop)}
+	for i, c := range []struct {
+		of, cohort int
+		loss       float64
+	}{{0, 1, 3}, {0, 1, 4}, {1, 2, 1}, {2, 2, 2}, {1, 3, 6}, {0, 1, 2}, {6, 3, 5}} {
+		s.Trials = append(s.Trials, &Trial{
+			ID: i + 1, Of: c.of, Cohort: c.cohort, Status: StatusComplete, Passed: 1, Steps: []uint64{90},
+			Runs: []Run{{Results: []Result{{Step: 90, Values: map[string]float64{"loss": c.loss, "time": c.loss}}}}},
+		})
+	}
+	s.Spec.Metrics = append(s.Spec.Metrics, Metric{"time", Minimize})
+	if front, _ := s.Best(); len(front) != 1 || front[0].ID != 7 {
+		t.Errorf("the front begins with trial %d, want 7", front[0].ID)
+	}
+	s.Spec.Metrics = s.Spec.Metrics[:1]
+	if best, confirmed := s.Best(); !confirmed || len(best) != 1 || best[0].ID != 7 {
+		t.Errorf("the best is trial %d, confirmed %v, want 7", best[0].ID, confirmed)
+	}
+	var order []int
+	for _, trial := range s.Ranked()[:4] {
+		order = append(order, trial.ID)
+	}
+	if want := []int{7, 5, 3, 4}; !slices.Equal(order, want) {
+		t.Errorf("confirmations in the order %d, want %d", order, want)
 	}
 }

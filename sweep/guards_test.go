@@ -349,3 +349,18 @@ func TestJournal_WritesNothingBehindATornLine(t *testing.T) {
 		t.Errorf("%d records, %v", len(records), err)
 	}
 }
+
+// TestWork_LargeCohortsOfHyperband: a cohort has an end, also where the power of eta is beyond all integers.
+func TestWork_LargeCohortsOfHyperband(t *testing.T) {
+	rungs := []uint64{5, 10, 15, 20}
+	s := Spec{
+		Trials: 3_000_000, Replicates: Replicates{Seeds: []uint64{1}},
+		Stop: Stop{Type: Hyperband, Eta: 100_000, Rungs: rungs, Cohort: 8},
+	}
+	if w := s.Work([][]uint64{rungs}); w.Trials != s.Trials || w.Updates <= 0 || w.Updates > w.Most {
+		t.Errorf("%+v", w)
+	}
+	if size, _ := s.cohortPlan(1); size != 1e6 {
+		t.Errorf("the first cohort has %d trials", size)
+	}
+}

@@ -71,7 +71,7 @@ type Result struct {
 	Step    uint64             `json:"step"`
 	Values  map[string]float64 `json:"values"`  // finite
 	Hash    string             `json:"hash"`    // of the parameters
-	Seconds float64            `json:"seconds"` // of a core, about
+	Seconds float64            `json:"seconds"` // of a core, about, since the first update
 }
 
 // Fate says how a leg ended that did not reach its rung. A run that diverged gets no further; one that failed is

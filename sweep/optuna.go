@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 )
@@ -155,7 +154,7 @@ func (p *Parameter) optuna(value string) (distribution string, internal float64)
 	x, err := strconv.ParseFloat(value, 64)
 	switch {
 	case p.Distribution == Categorical:
-		i := max(slices.Index(p.Values, value), 0)
+		i := max(p.Index(value), 0)
 		choices := make([]any, len(p.Values))
 		for i, v := range p.Values {
 			choices[i] = optunaChoice(v)

@@ -168,6 +168,18 @@ func (s *State) axis(p *Parameter) ReportParameter {
 	return a
 }
 
+// axisValue is the value of a setting as the axis of its parameter has it: a number may be written otherwise.
+func (s *Spec) axisValue(o Setting) string {
+	for i := range s.Parameters {
+		if p := &s.Parameters[i]; p.Key == o.Key {
+			if at := p.Index(o.Value); at >= 0 {
+				return p.Values[at]
+			}
+		}
+	}
+	return o.Value
+}
+
 // reportTrial is the row of a trial, with its metrics at the last rung that all runs have reached and the curve
 // of the first metric up to there.
 func (s *State) reportTrial(t *Trial, run func(trial, replicate, replicates int) string) ReportTrial {
@@ -181,7 +193,7 @@ func (s *State) reportTrial(t *Trial, run func(trial, replicate, replicates int)
 		row.Rung = 0
 	}
 	for _, o := range t.Settings {
-		row.Settings[o.Key] = o.Value
+		row.Settings[o.Key] = s.Spec.axisValue(o)
 	}
 	for i := range t.Runs {
 		row.Runs = append(row.Runs, run(t.ID, i+1, len(t.Runs)))

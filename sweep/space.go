@@ -273,6 +273,15 @@ func alike(a, b string) bool {
 	return a == b || err == nil && failed == nil && x == y
 }
 
+// Index is the place of a value among those of a choice, where a number may be written otherwise; below 0: it is none
+// of them.
+func (p *Parameter) Index(value string) int {
+	if i := slices.Index(p.Values, value); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(p.Values, func(v string) bool { return alike(v, value) })
+}
+
 // digits is the precision of drawn numbers. It makes values readable, and equal on machines whose logarithms differ in
 // the last bit.
 const digits = 6
@@ -361,7 +370,7 @@ func formatInt(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 // the parameter.
 func (p *Parameter) Coordinate(value string) float64 {
 	if p.Distribution == Categorical {
-		i := slices.Index(p.Values, value)
+		i := p.Index(value)
 		if i < 0 {
 			return 0.5
 		}

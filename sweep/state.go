@@ -200,10 +200,14 @@ func (s *State) Value(t *Trial, m Metric) (float64, bool) {
 }
 
 // Best are the best complete trials, the best first: one of them, or the Pareto front if there are several metrics. If
-// trials were confirmed, the confirmations are compared, and confirmed is set.
+// trials were confirmed, the confirmations of the newest cohort are compared, which have the same seeds, and confirmed
+// is set.
 func (s *State) Best() (list []*Trial, confirmed bool) {
 	ranked := s.complete(true)
-	if confirmed = len(ranked) > 0; !confirmed {
+	if confirmed = len(ranked) > 0; confirmed {
+		newest := ranked[0].Cohort
+		ranked = slices.DeleteFunc(ranked, func(t *Trial) bool { return t.Cohort != newest })
+	} else {
 		ranked = s.complete(false)
 	}
 	if len(ranked) == 0 {
@@ -224,7 +228,8 @@ func (s *State) Best() (list []*Trial, confirmed bool) {
 	return list, confirmed
 }
 
-// complete are the complete trials, the best first: those that confirm others, or those that do not.
+// complete are the complete trials, the best first: those that confirm others, or those that do not. Confirmations of
+// a newer cohort come before those of an older one, whose seeds are others.
 func (s *State) complete(confirming bool) []*Trial {
 	var list []*Trial
 	var scores []score
@@ -236,6 +241,9 @@ func (s *State) complete(confirming bool) []*Trial {
 	ranked := make([]*Trial, len(list))
 	for place, i := range rank(scores) {
 		ranked[place] = list[i]
+	}
+	if confirming {
+		slices.SortStableFunc(ranked, func(a, b *Trial) int { return b.Cohort - a.Cohort })
 	}
 	return ranked
 }

@@ -358,3 +358,11 @@ func TestFruitless(t *testing.T) {
 		}
 	}
 }
+
+// TestTrial_Seconds: what a run has taken at a rung holds what it took before.
+func TestTrial_Seconds(t *testing.T) {
+	trial := &Trial{Runs: []Run{{Results: []Result{{Seconds: 1}, {Seconds: 3}, {Seconds: 9}}}, {Results: []Result{{Seconds: 2}}}, {}}}
+	if got := trial.Seconds(); got != 11 {
+		t.Errorf("%v s, want 11", got)
+	}
+}

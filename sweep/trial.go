@@ -110,12 +110,12 @@ func (t *Trial) Values(metric string, n int) []float64 {
 	return list
 }
 
-// Seconds is the time of a core that the trial has taken, about.
+// Seconds is the time of a core that the trial has taken, about: that of each run up to its last rung.
 func (t *Trial) Seconds() float64 {
 	sum := 0.0
 	for _, r := range t.Runs {
-		for _, o := range r.Results {
-			sum += o.Seconds
+		if n := len(r.Results); n > 0 {
+			sum += r.Results[n-1].Seconds
 		}
 	}
 	return sum

@@ -9,13 +9,14 @@ type Work struct {
 	Most    float64 // updates if nothing were stopped early
 }
 
-// Work counts what the spec asks for. With a timed type of stopping it assumes that as many trials go on as with
-// halving, or half of them at each rung for MedianStop. No trial is assumed to fail. The spec has to be without
-// faults.
-func (s *Spec) Work() Work {
+// Work counts what the spec asks for. Lengths are the rungs of configurations that it may try, each with as many as
+// Stop.Rungs, which are those of the base: trials are taken to be as long as these on the average. With a timed type
+// of stopping it assumes that as many trials go on as with halving, or half of them at each rung for MedianStop. No
+// trial is assumed to fail. The spec has to be without faults.
+func (s *Spec) Work(lengths [][]uint64) Work {
 	w := Work{}
 	seeds := len(s.Replicates.Seeds)
-	rungs := s.Stop.Rungs
+	rungs := means(lengths)
 	last := len(rungs) - 1
 	for cohort := 1; w.Trials < s.Trials; cohort++ {
 		size, first := s.cohortPlan(cohort)
@@ -26,9 +27,9 @@ func (s *Spec) Work() Work {
 		w.Trials += size
 		w.Runs += size * seeds
 		// n trials train from one rung to the next, and fewer beyond it.
-		n, from := size, uint64(0)
+		n, from := size, 0.0
 		for r := first; r <= last; r++ {
-			w.Updates += float64(n*seeds) * float64(rungs[r]-from)
+			w.Updates += float64(n*seeds) * (rungs[r] - from)
 			from = rungs[r]
 			if r == last {
 				w.Whole += n * seeds
@@ -43,14 +44,26 @@ func (s *Spec) Work() Work {
 			}
 		}
 	}
-	w.Most = float64(w.Runs) * float64(rungs[last])
+	w.Most = float64(w.Runs) * rungs[last]
 	// Confirmations train to the end, each with fresh seeds.
 	top := min(s.Confirm.Top, w.Trials) * s.Confirm.Seeds
 	w.Runs += top
 	w.Whole += top
-	w.Updates += float64(top) * float64(rungs[last])
-	w.Most += float64(top) * float64(rungs[last])
+	w.Updates += float64(top) * rungs[last]
+	w.Most += float64(top) * rungs[last]
 	return w
+}
+
+// means are the means of lists, place by place. There is at least one, and all are as long.
+func means(lists [][]uint64) []float64 {
+	mean := make([]float64, len(lists[0]))
+	for i := range mean {
+		for _, l := range lists {
+			mean[i] += float64(l[i])
+		}
+		mean[i] /= float64(len(lists))
+	}
+	return mean
 }
 
 // Sample draws configurations, as the method would without any result. They are valid, and at most n. There are

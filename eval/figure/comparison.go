@@ -33,26 +33,39 @@ type ComparisonPanel struct {
 type ComparisonLine struct {
 	Name      string
 	X         []float64
-	Seeds     [][]float64    // [seed][len(X)]; NaN: missing
+	Seeds     [][]float64    // [seed][len(X)]; not finite: the seed has none
 	Reference bool           // what the models are compared with: a dashed line
 	Paper     eval.Published // drawn as rings of the same colour
 }
 
-// spread returns mean, lowest and highest value over the seeds, at each x. A seed that misses a value does not
-// count there, and an x that all miss is left out.
-func (l ComparisonLine) spread() (mean, low, high []point) {
+// spread returns mean, lowest and highest value over the seeds, at each x, and how many seeds count there: those
+// whose value is finite. An x without any is left out.
+func (l ComparisonLine) spread() (mean, low, high []point, counts []int) {
 	for i, x := range l.X {
-		sum, n, lo, hi := 0.0, 0.0, math.Inf(1), math.Inf(-1)
+		sum, n, lo, hi := 0.0, 0, math.Inf(1), math.Inf(-1)
 		for _, seed := range l.Seeds {
-			if v := seed[i]; !math.IsNaN(v) {
+			if v := seed[i]; eval.Finite(v) {
 				sum, n, lo, hi = sum+v, n+1, min(lo, v), max(hi, v)
 			}
 		}
 		if n > 0 {
-			mean, low, high = append(mean, point{x, sum / n}), append(low, point{x, lo}), append(high, point{x, hi})
+			mean, counts = append(mean, point{x, sum / float64(n)}), append(counts, n)
+			low, high = append(low, point{x, lo}), append(high, point{x, hi})
 		}
 	}
-	return mean, low, high
+	return mean, low, high, counts
+}
+
+// partial are the points of the mean where some seeds do not count: it is that of the others, which may be better.
+func (l ComparisonLine) partial() []point {
+	mean, _, _, counts := l.spread()
+	var list []point
+	for i, n := range counts {
+		if n < len(l.Seeds) {
+			list = append(list, mean[i])
+		}
+	}
+	return list
 }
 
 // published are the values of a published row as points.
@@ -69,14 +82,14 @@ func published(p eval.Published) []point {
 func (c Comparison) Figure() Figure {
 	var names []string // of lines that are no reference, for their colours
 	var samples []sample
-	// Whether any panel has published values, which the key then explains.
-	printed := false
+	// Whether any panel has published values, or means of some seeds alone, which the key then explains.
+	printed, partial := false, false
 	for _, p := range c.Panels {
 		for _, l := range p.Lines {
 			if !l.Reference && !slices.Contains(names, l.Name) {
 				names = append(names, l.Name)
 			}
-			printed = printed || len(l.Paper.At) > 0
+			printed, partial = printed || len(l.Paper.At) > 0, partial || len(l.partial()) > 0
 		}
 	}
 	colors := categories(len(names))
@@ -98,6 +111,9 @@ func (c Comparison) Figure() Figure {
 	if printed {
 		samples = append(samples, sample{text: "the paper", glyph: paperSign(ink)})
 	}
+	if partial {
+		samples = append(samples, sample{text: "finite seeds alone", glyph: partialSign(ink)})
+	}
 	samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
 	row[len(row)-1].beside = samples
 	f.draw = page{layout{right: 132, gapX: 34, letters: true}, [][]panel{row}, ""}.draw
@@ -109,6 +125,11 @@ func paperSign(c color.Color) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.RingGlyph{}}
 }
 
+// partialSign is the sign of means of some of the seeds, a cross.
+func partialSign(c color.Color) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c, Radius: 3, Shape: draw.CrossGlyph{}}
+}
+
 // plot makes the panel, and the samples of its references. A line of fewer than eight points has dots at them; a
 // band needs two seeds.
 func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot, []sample) {
@@ -116,7 +137,7 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 	var plotters []plot.Plotter
 	var all [][]point
 	for _, l := range p.Lines {
-		mean, low, high := l.spread()
+		mean, low, high, _ := l.spread()
 		style := line(ink, 1, 4, 2)
 		if l.Reference {
 			references = append(references, sample{text: l.Name, line: style})
@@ -135,7 +156,7 @@ func (p ComparisonPanel) plot(names []string, colors []color.NRGBA) (*plot.Plot,
 				}})
 			}
 		}
-		plotters = append(plotters, curve{p.scaled(mean), style})
+		plotters = append(plotters, curve{p.scaled(mean), style}, markers{p.scaled(l.partial()), partialSign(style.Color)})
 		all = append(all, mean, low, high, published(l.Paper))
 	}
 	x, y := p.axes(all)
@@ -187,14 +208,18 @@ func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
 	return x, y
 }
 
-// table holds the numbers of the panel, in the units of the data: a row for each point of a line and for each
-// published value, which has no range.
+// table holds the numbers of the panel, in the units of the data: a row for each point of a line, whose name says it
+// where some seeds are not finite there, and for each published value, which has no range.
 func (p ComparisonPanel) table() eval.Table {
 	t := eval.Table{Corner: "line", Columns: []string{"x", "mean", "low", "high"}}
 	for _, l := range p.Lines {
-		mean, low, high := l.spread()
+		mean, low, high, counts := l.spread()
 		for i, m := range mean {
-			t.Rows = append(t.Rows, eval.Row{Name: l.Name, Values: []float64{m.x, m.y, low[i].y, high[i].y}})
+			name := l.Name
+			if counts[i] < len(l.Seeds) {
+				name = fmt.Sprintf("%s, %d of %d seeds finite", name, counts[i], len(l.Seeds))
+			}
+			t.Rows = append(t.Rows, eval.Row{Name: name, Values: []float64{m.x, m.y, low[i].y, high[i].y}})
 		}
 		for _, d := range published(l.Paper) {
 			t.Rows = append(t.Rows, eval.Row{

@@ -34,11 +34,16 @@ func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	return marks
 }
 
-// multiples are those of step from lo to hi, within rounding.
+// multiples are those of step from lo to hi, within rounding; none where float64 has no digits for them.
 func multiples(step, lo, hi float64) []float64 {
+	first, last := math.Ceil(lo/step-1e-9), math.Floor(hi/step+1e-9)
+	// Beyond, adding one changes nothing; a step of zero gives no number.
+	if !(math.Max(math.Abs(first), math.Abs(last)) < 1<<53) {
+		return nil
+	}
 	var list []float64
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step; i++ {
-		list = append(list, i*step)
+	for i := int64(first); i <= int64(last); i++ {
+		list = append(list, float64(i)*step)
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -32,6 +33,10 @@ func TestTicks_OfOneKind(t *testing.T) {
 		{decades{}.Ticks(-7, -4), []string{"1e−7", "2e−7", "5e−7", "1e−6", "2e−6", "5e−6", "1e−5", "2e−5", "5e−5", "1e−4"}},
 		{decades{}.Ticks(-2, 0), []string{"0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1"}},
 		{ticks(5).Ticks(1, 1), nil},
+		// Ranges of one or two units in the last place, of large numbers and of the smallest.
+		{ticks(5).Ticks(0.3, 0.30000000000000004), nil},
+		{ticks(5).Ticks(1e300, math.Nextafter(1e300, 2e300)), nil},
+		{ticks(5).Ticks(0, math.SmallestNonzeroFloat64), nil},
 	} {
 		if got := labelsOf(c.marks); !slices.Equal(got, c.want) {
 			t.Errorf("got %q, want %q", got, c.want)

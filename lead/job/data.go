@@ -28,9 +28,10 @@ type Data struct {
 	Files   string   // its paths, in the form of env.files
 	Guessed []string // keys that say how the files are read and that nobody had set, as key=value
 
-	hash  string              // of the content
-	set   *files.Dataset      // scaled
-	scale files.Normalisation // from the units of the files to those of training
+	hash    string              // of the content
+	set     *files.Dataset      // scaled
+	scale   files.Normalisation // from the units of the files to those of training
+	divided *bool               // see normalisation
 }
 
 // ErrDataChanged is returned when the files of a run are not the files that the run began with.
@@ -47,6 +48,13 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 		return nil, nil
 	}
 	*c = c.Clone() // a copy: the caller's settings stay unchanged
+	// Before anything is read, which may take minutes, and again with what the files have filled in.
+	if _, err := absolutePaths(own(*c)); err != nil {
+		return nil, err
+	}
+	if err := Fits(*c, 0); err != nil {
+		return nil, err
+	}
 	set, guessed, err := readOwn(own(*c), "")
 	if err != nil {
 		return nil, err
@@ -62,6 +70,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	}
 	d.scale.Describe(set)
 	d.set = d.scale.Apply(set)
+	d.divided = divided(set)
 	if d.Encoded, err = d.set.Bytes(); err != nil {
 		return nil, fmt.Errorf("encode the data set: %w", err)
 	}
@@ -75,8 +84,10 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 	}
 	d.hash, own(*c).Hash = hash, hash
 	d.Values = set.Observed(split.Training...)
-	d.Short, err = describe(c, set, split)
-	return d, err
+	if d.Short, err = describe(c, set, split); err != nil {
+		return nil, err
+	}
+	return d, Fits(*c, 0)
 }
 
 // readOwn reads the files of a run, with those parts divided that a split by time gives, and makes env.files absolute.
@@ -112,12 +123,15 @@ func readOwn(s *files.Settings, truth string) (set *files.Dataset, guessed []str
 }
 
 // absolutePaths splits env.files and makes the paths absolute, so that they do not depend on the folder of the
-// command. Patterns stay patterns.
+// command. Patterns stay patterns. A path that has a comma itself is a usage error.
 func absolutePaths(s *files.Settings) ([]string, error) {
 	if s.Files == "" {
 		return nil, config.Hint(config.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
 	}
 	paths := strings.Split(s.Files, ",")
+	if err := noComma(Torn(paths)); err != nil {
+		return nil, err
+	}
 	for i, p := range paths {
 		absolute, err := filepath.Abs(strings.TrimSpace(p))
 		if err != nil {
@@ -125,8 +139,9 @@ func absolutePaths(s *files.Settings) ([]string, error) {
 		}
 		paths[i] = absolute
 	}
-	s.Files = strings.Join(paths, ",")
-	return paths, nil
+	var err error
+	s.Files, err = Listed(paths) // the folder of the command may have a comma
+	return paths, err
 }
 
 // divide splits the episodes into parts for training, validation and test, as a function of the seed of the run
@@ -200,9 +215,12 @@ func describe(c *config.Config, set *files.Dataset, split files.Split) (short in
 	for _, i := range split.Validation {
 		held = max(held, set.Episodes[i].T)
 	}
+	if len(split.Validation) == 0 {
+		return 0, config.Hint(config.Usagef("no episode is left for validation"), "e.g. env.validation=0.1")
+	}
 	if c.Env.Window > held {
-		return 0, config.Hint(config.Usagef("env.window=%d is longer than all of %s", c.Env.Window,
-			terminal.Count(len(split.Validation), "validation episode")),
+		return 0, config.Hint(config.Usagef("env.window=%d is longer than the longest validation episode (%s)",
+			c.Env.Window, terminal.Count(held, "step")),
 			"e.g. env.window=%d, or another env.validation", held)
 	}
 	if err := c.Check(); err != nil {
@@ -241,7 +259,7 @@ func (d *Data) Bytes() []byte {
 
 // Normalisation is the scaling of the data as JSON, in the form that StoredData reads.
 func (d *Data) Normalisation() ([]byte, error) {
-	text, err := json.Marshal(d.scale)
+	text, err := json.Marshal(normalisation{d.scale, d.divided})
 	if err != nil {
 		return nil, fmt.Errorf("encode the normalisation: %w", err)
 	}
@@ -253,7 +271,7 @@ func (d *Data) kept() ([]byte, error) {
 	if d == nil {
 		return nil, nil
 	}
-	text, err := json.MarshalIndent(d.scale, "", "  ")
+	text, err := json.MarshalIndent(normalisation{d.scale, d.divided}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode the normalisation: %w", err)
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,41 @@ func TestLoadData_ShortRecordings(t *testing.T) {
 		}
 		if got := fmt.Sprint(err, config.HintOf(err)); (err == nil) != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("%d rows: %s, want %q", rows, got, want)
+		}
+	}
+}
+
+// TestFits: a list of paths that makes a configuration too large for workers is refused before a file is looked for,
+// and one that just fits reaches the files.
+func TestFits(t *testing.T) {
+	t.Parallel()
+	for count, want := range map[int]string{6000: "none-0.csv", 7000: "env.files lists 7,000 paths"} {
+		paths := make([]string, count)
+		for i := range paths {
+			paths[i] = fmt.Sprintf("/%s/none-%d.csv", strings.Repeat("x", 64), i)
+		}
+		r, err := config.Builtin().Kinds().Resolve(config.Sources{
+			Preset: "files", Arguments: []string{"env.files=" + strings.Join(paths, ","), "model.kind=naive"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Prepare(r.Config, nil, 1)
+		if text := fmt.Sprint(err); !errors.Is(err, config.ErrUsage) || !strings.Contains(text, want) {
+			t.Errorf("%d paths: %.300s, want %q", count, text, want)
+		}
+	}
+}
+
+// TestListed: what env.files would split at commas is refused by its name.
+func TestListed(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/x/a.csv": "", "/x/a,b.csv": "rename the file, or give its folder", "/x,y/a.csv": "rename the folder",
+	} {
+		_, err := Listed([]string{"/x/c.csv", path})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), path) || config.HintOf(err) != want {
+			t.Errorf("%s: %v (%s), want %q", path, err, config.HintOf(err), want)
 		}
 	}
 }

@@ -17,35 +17,21 @@ func Reading(c config.Config) (files.Options, bool, error) {
 	return o, true, err
 }
 
-// Recordings reads the data of a run on recordings again, as its model saw them: the files have to be those that the
-// run began with. It returns nil where data are simulated. folder is that of the run.
-func Recordings(c config.Config, folder string) (*eval.Recordings, error) {
-	if own(c) == nil {
-		return nil, nil
-	}
-	scale, err := StoredScale(c, folder)
-	if err != nil {
-		return nil, err
-	}
-	return recordings(&c, scale)
-}
-
 // Unbegun is Recordings for a run that has not begun. It fills in the keys of the configuration that the files decide.
 func Unbegun(c *config.Config) (*eval.Recordings, error) {
 	if own(*c) == nil {
 		return nil, nil
 	}
-	return recordings(c, nil)
-}
-
-// recordings reads, scales and divides the files of a configuration; a nil scale is measured. The keys that the
-// files decide are filled in.
-func recordings(c *config.Config, scale []byte) (*eval.Recordings, error) {
-	d, err := LoadData(c, scale)
+	d, err := LoadData(c, nil)
 	if err != nil {
 		return nil, err
 	}
-	split, err := divide(*c, d.set)
+	return d.recordings(*c)
+}
+
+// recordings are the data, divided into parts.
+func (d *Data) recordings(c config.Config) (*eval.Recordings, error) {
+	split, err := divide(c, d.set)
 	if err != nil {
 		return nil, err
 	}

@@ -8,22 +8,17 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
-// Store holds data sets by the hash of their content.
-type Store interface {
-	// Load returns an encoded data set. The error matches fs.ErrNotExist if the store does not have it.
-	Load(hash string) ([]byte, error)
-}
-
-// StoredData is the result of LoadData for a data set in a store; nil if data are simulated. scale is the scaling of
-// its Data, as JSON. It returns an error that matches files.ErrData if the store lacks the data set, or if the
-// configuration does not fit it, and store.ErrDamaged if it cannot be read.
-func StoredData(kept Store, c config.Config, scale []byte) (*Data, error) {
+// StoredData is the result of LoadData for a data set that a host keeps beside its runs; nil if data are simulated.
+// scale is the scaling of its Data, as JSON. It returns an error that matches files.ErrData if the data set is not
+// there, or if the configuration does not fit it, and store.ErrDamaged if it cannot be read.
+func StoredData(runsDir string, c config.Config, scale []byte) (*Data, error) {
 	if own(c) == nil {
 		return nil, nil
 	}
-	encoded, err := kept.Load(own(c).Hash)
+	encoded, err := store.DataSet(store.DataFolder(runsDir), own(c).Hash, wire.MaxData)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, config.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
 			"submit the run again on the machine that has the files: submit uploads them")
@@ -37,6 +32,12 @@ func StoredData(kept Store, c config.Config, scale []byte) (*Data, error) {
 	}
 	if d.scale, err = d.set.ParseNormalisation(store.NormalisationFile, scale); err != nil {
 		return nil, err
+	}
+	if d.divided, err = parseDivided(scale); err != nil {
+		return nil, err
+	}
+	if d.divided != nil && *d.divided {
+		join(d.set)
 	}
 	split, err := divide(c, d.set)
 	if err != nil {

@@ -3,8 +3,10 @@ package fit
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
@@ -38,13 +40,34 @@ func (c *Candidate) Name() string {
 	case c.Family == "arhmm":
 		text = fmt.Sprintf("arhmm with %s regimes of order %s", value("model.switches"), value("model.order"))
 	}
-	if past := value("model.past_controls"); past != "" {
-		text += fmt.Sprintf(" with %s past controls", past)
+	if past := c.past(); past != "" {
+		text += " with " + past
 	}
 	if t := value("env.transform"); t != "" {
 		text += " of " + t
 	}
 	return text
+}
+
+// past says how many past controls count; empty if none do.
+func (c *Candidate) past() string {
+	if v, ok := valueOf(c.Settings, "model.past_controls"); !ok || v == "" {
+		return ""
+	}
+	return terminal.Count(int(numberOf(c.Settings, "model.past_controls")), "past control")
+}
+
+// lags says what tells an autoregression from others: its order, past controls and transform.
+func (c *Candidate) lags() string {
+	order, _ := valueOf(c.Settings, "model.order")
+	parts := []string{"order " + order}
+	if past := c.past(); past != "" {
+		parts = append(parts, past)
+	}
+	if t, ok := valueOf(c.Settings, "env.transform"); ok && t != "" {
+		parts = append(parts, "of "+t)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // drift reports whether a candidate says that each step changes as much as the mean one: a constant is learned of

@@ -99,6 +99,7 @@ type chosen struct {
 	tied   *tie    // the best on the validation part, if a simpler one is level with it; nil: it was taken
 	first  *choice // the one that was taken on the validation part, if the test part has refuted it; nil: it was not
 	simple *choice // the best rule or autoregression on the test part
+	common bool    // scores were replaced by those from common starts
 }
 
 // tie is a candidate that a simpler one is level with.
@@ -127,7 +128,7 @@ func (f *Fit) choose(list []Tried, threads int) (*chosen, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &chosen{choice: first, tied: tied}
+	out := &chosen{choice: first, tied: tied, common: v.prefix > 0}
 	var rivals []*choice
 	for _, t := range f.rivals(list) {
 		// A rival that was taken is not tested twice.

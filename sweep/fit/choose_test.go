@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/rng"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
@@ -166,5 +167,44 @@ func TestChoice_OfTheTestPart(t *testing.T) {
 	}
 	if hardest(nil) != nil {
 		t.Error("of no rivals one is the hardest")
+	}
+}
+
+// TestVerdict_OfARefutedChoice: what the test part refutes was better on the validation part, or only the simplest that
+// was level with the best there: then it is not said to be better.
+func TestVerdict_OfARefutedChoice(t *testing.T) {
+	t.Parallel()
+	of := func(order, past string, test float64) *choice {
+		settings := []string{"model.kind=arhmm", "model.switches=1", "model.order=" + order}
+		if past != "" {
+			settings = append(settings, "model.past_controls="+past)
+		}
+		return &choice{Tried: Tried{Candidate: candidateOf(settings)}, test: test}
+	}
+	const best = "The model is the best autoregression (order 10, 9 past controls); no other candidate beats it.\n"
+	better := &tie{of("9", "", 1).Tried, eval.Estimate{Value: 0.99, SE: 0.02}}
+	for _, c := range []struct {
+		chosen chosen
+		want   string
+	}{
+		{
+			chosen{choice: of("10", "9", 1), first: of("4", "1", 1.09)},
+			best + "Autoregression of order 4 with 1 past control predicted the validation part better, but not the test part: ",
+		},
+		{
+			chosen{choice: of("10", "9", 1), first: of("4", "", 1.09), tied: better},
+			best + "Autoregression of order 4 was first choice on the validation part (the simplest within one standard error " +
+				"of the best), but on the test part its error is 1.09 times as large.\n",
+		},
+		{
+			chosen{choice: of("4", "", 1), tied: better},
+			"The model is an autoregression (order 4); no other candidate clearly beats it.\nAutoregression of order 9 predicted " +
+				"the validation part with .99 ± .02 of its error",
+		},
+		{chosen{choice: of("10", "9", 1)}, best},
+	} {
+		if got := verdict(&c.chosen, nil); !strings.HasPrefix(got, c.want) {
+			t.Errorf("the verdict is\n%s\nwant\n%s", got, c.want)
+		}
 	}
 }

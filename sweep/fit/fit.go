@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/lead"
@@ -31,9 +32,6 @@ type Fit struct {
 // that its plan stays the same. Nothing is written before Try.
 func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	f := &Fit{Folder: folder, kinds: r.Kinds}
-	if err := f.free(runsDir); err != nil {
-		return nil, err
-	}
 	d, err := r.read()
 	if err != nil {
 		return nil, err
@@ -43,7 +41,10 @@ func (r *Request) Prepare(folder trials.Folder, runsDir string) (*Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, found, err := begun(folder)
+	if err := rec.free(filepath.Join(runsDir, folder.Name)); err != nil {
+		return nil, err
+	}
+	old, found, err := begun(folder.Path())
 	if err != nil {
 		return nil, err
 	}

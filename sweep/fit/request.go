@@ -3,12 +3,14 @@ package fit
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // Request says what is fitted, and within what.
@@ -44,15 +46,13 @@ func (r *Request) read() (*data, error) {
 	if err := r.settle(); err != nil {
 		return nil, err
 	}
-	set, how, err := files.ReadGuessed(r.Paths, r.Read)
+	paths, err := r.absolute()
 	if err != nil {
 		return nil, err
 	}
-	paths := make([]string, len(r.Paths))
-	for i, p := range r.Paths {
-		if paths[i], err = filepath.Abs(p); err != nil {
-			return nil, fmt.Errorf("find the files: %w", err)
-		}
+	set, how, err := files.ReadGuessed(r.Paths, r.Read)
+	if err != nil {
+		return nil, err
 	}
 	d := &data{set: set, how: how}
 	d.suggests = func(family string) []string {
@@ -89,6 +89,33 @@ func (r *Request) read() (*data, error) {
 		}
 	}
 	return d, nil
+}
+
+// changing is room, in bytes, for what candidates have in a configuration beside the settings of all of them.
+const changing = 64 << 10
+
+// absolute are the paths of the request in the form in which the candidates name them. One with a comma, and more
+// of them than a configuration has room for, are a config.ErrUsage: that is found before the files are read, which may
+// take minutes.
+func (r *Request) absolute() ([]string, error) {
+	paths := make([]string, len(r.Paths))
+	for i, p := range r.Paths {
+		var err error
+		if paths[i], err = filepath.Abs(p); err != nil {
+			return nil, fmt.Errorf("find the files: %w", err)
+		}
+	}
+	list, err := job.Listed(paths)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := r.Kinds.Resolve(config.Sources{
+		Preset: "files", Arguments: append(slices.Clone(r.Settings), "env.files="+list),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return paths, job.Fits(resolved.Config, changing)
 }
 
 // settle checks the settings, and completes r.Read by those that say how files are read. Where both say it, the

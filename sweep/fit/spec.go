@@ -47,7 +47,7 @@ func (p *Plan) spec() []byte {
 	return []byte(b.String())
 }
 
-// recordFile, in the folder of the sweep, has what was asked for and what was planned.
+// recordFile, in the folders of the sweep and of the run, has what was asked for and what was planned.
 const recordFile = "fit.json"
 
 // record is what a fit is continued by: what was asked for, the hash of the data, and the plan.
@@ -90,10 +90,10 @@ func (r *Request) record(set *files.Dataset) (record, error) {
 	return rec, err
 }
 
-// begun reads the record of a fit that has begun; found is false if none has. It returns store.ErrDamaged for a
-// record that cannot be read.
-func begun(f trials.Folder) (rec record, found bool, err error) {
-	text, err := store.ReadFile(f.Path(recordFile))
+// begun reads the record of a fit in the folder of its sweep, or of the run that it has kept; found is false if there
+// is none. It returns store.ErrDamaged for a record that cannot be read.
+func begun(dir string) (rec record, found bool, err error) {
+	text, err := store.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return rec, false, nil
 	}
@@ -101,7 +101,7 @@ func begun(f trials.Folder) (rec record, found bool, err error) {
 		err = json.Unmarshal(text, &rec)
 	}
 	if err != nil {
-		return rec, false, fmt.Errorf("%w: read the plan of the fit: %w", store.ErrDamaged, err)
+		return rec, false, fmt.Errorf("%w: read the plan of the fit %s: %w", store.ErrDamaged, dir, err)
 	}
 	return rec, true, nil
 }

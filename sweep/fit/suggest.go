@@ -6,13 +6,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // Suggestion is a configuration to begin with.
 type Suggestion struct {
-	Preset   string   `json:"preset"`   // empty if there are not enough data
+	Preset   string   `json:"preset"`   // empty if no run can begin with these files
 	Settings []string `json:"settings"` // key=value
 	Why      string   `json:"why"`
 }
@@ -37,9 +39,13 @@ const (
 // Suggest finds settings for a run on data that were read from paths with options.
 //
 // It trains nothing, and the same data have the same suggestion. Preset is empty, and Why says the reason, where
-// there are too few steps. how is not changed; a transform is suggested only where it asks for none, for one or
-// two recordings that are divided by time.
+// there are too few steps, or where env.files cannot name a path. how is not changed; a transform is suggested only
+// where it asks for none, for one or two recordings that are divided by time.
 func Suggest(family Family, paths []string, how files.Options, d *files.Dataset) Suggestion {
+	list, err := job.Listed(paths)
+	if err != nil {
+		return Suggestion{Settings: []string{}, Why: fmt.Sprintf("%v: %s", err, config.HintOf(err))}
+	}
 	division, ok := divide(d)
 	each := eachScaled(d, how)
 	if each {
@@ -60,7 +66,7 @@ func Suggest(family Family, paths []string, how files.Options, d *files.Dataset)
 	}
 	g := Suggestion{Preset: "files"}
 	set := func(key string, value any) { g.Settings = append(g.Settings, fmt.Sprintf("%s=%v", key, value)) }
-	set("env.files", strings.Join(paths, ","))
+	set("env.files", list)
 	single := division.byTime && len(d.Episodes) < fewEpisodes
 	if how.Transform == "" && single && !family.fitsItself() {
 		how.Transform = suggestedTransforms(d, division.share)

@@ -16,7 +16,7 @@ import (
 // and finds the faults in keys and values.
 func FromArguments(args []string) ([]byte, error) {
 	base := "preset"
-	if strings.HasSuffix(args[0], ".yaml") || strings.HasSuffix(args[0], ".yml") {
+	if IsFile(args[0]) {
 		base = "config"
 	}
 	if strings.Contains(args[0], "=") {
@@ -44,6 +44,11 @@ func FromArguments(args []string) ([]byte, error) {
 		fmt.Fprintf(&b, "  %s: {values: [%s]}\n", key, strings.Join(values, ", "))
 	}
 	return []byte(b.String()), nil
+}
+
+// IsFile reports whether the first argument of FromArguments is a file, and no preset.
+func IsFile(base string) bool {
+	return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml")
 }
 
 // quoted is a value that YAML reads as the same text: in quotation marks if it has a character with a meaning

@@ -227,7 +227,7 @@ func TestResolve_MetricsOfProtocols(t *testing.T) {
 		"table1/ratio_to_static/10}\nparameters: {env.episodes: [20, 30]}":                                    true,
 		"table1/ratio_to_static/9}\nparameters: {env.episodes: [20, 30]}":                                     false,
 		"velocity/r2_z/mean}\nparameters: {env.episodes: [20, 30]}":                                           true,
-		"velocity/r2_z/mean}\nparameters: {model.kind: [lstm, static]}":                                       true, // of the base
+		"velocity/r2_z/mean}\nparameters: {model.kind: [lstm, static]}":                                       false, // of the base alone
 		"velocity/r2_z/mean}\nparameters: {model.kind: {value: lstm}, env.episodes: [20, 30]}":                false,
 		"ahead/r2/3}\nparameters: {eval.horizon: [2, 3]}":                                                     true,
 		"ahead/r2/99}\nparameters: {eval.horizon: [2, 99]}":                                                   true,
@@ -242,6 +242,38 @@ func TestResolve_MetricsOfProtocols(t *testing.T) {
 	} {
 		if _, _, err := readSpec(head + text); (err == nil) != ok {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestResolve_MetricsOfTheTrials: a metric is known if a configuration of the sweep has it, whatever the base has.
+func TestResolve_MetricsOfTheTrials(t *testing.T) {
+	const fitted = "{model.kind: arhmm, model.switches: 2, model.chains: 1, model.sweeps: 2, model.exchange: 2}"
+	const list = "method: list\nconfigurations: ["
+	const kinds = "run_cap: 3\nmethod: random\nparameters: {model.kind: {values: [arhmm, lstm], probabilities: [0.999, 0.001]}}\n"
+	choice := "method: grid\nparameters: {model.kind: [arhmm, lstm], eval.samples: [1" // the first 40 have one kind
+	for n := 2; n <= 40; n++ {
+		choice += fmt.Sprint(", ", n)
+	}
+	choice += "]}\n"
+	for _, c := range []struct{ text, metric, want string }{
+		{"preset: modes/smoke\n" + list + fitted + "]", "validation_elbo", "validation_elbo: no configuration of the sweep has it"},
+		{"preset: modes/smoke\n" + list + fitted + "]", "", "model.kind=arhmm has no validation_elbo"},
+		{"preset: modes/smoke\n" + list + fitted + "]", "validation/reconstruction", "no configuration of the sweep has it"},
+		{"preset: modes/smoke\n" + list + fitted + "]", "updates", ""},
+		{"preset: modes/smoke\n" + list + fitted + ", {train.steps: 5}]", "validation_elbo", ""},
+		{"preset: noise/smoke\nparameters: {model.kind: arhmm}\n" + list + "{model.kind: lstm}]", "validation_elbo", ""},
+		{"preset: noise/smoke\nparameters: {model.kind: arhmm}\n" + list + "{model.kind: lstm}]", "", ""},
+		{"preset: noise/smoke\n" + kinds, "validation_objective", ""},
+		{"preset: noise/smoke\n" + choice, "validation_objective", ""},
+	} {
+		text := c.text + "\n"
+		if c.metric != "" {
+			text += "metric: {name: " + c.metric + ", goal: maximize}\n"
+		}
+		_, _, err := readSpec(text)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", text, err, c.want)
 		}
 	}
 }

@@ -118,9 +118,6 @@ func List(dir string) []Folder {
 // Lead takes the lock of the sweep, which says that a process leads it. The lock ends with the process. A lock
 // that another process has is an error with a hint, and is not waited for. The caller closes the lock.
 func (f Folder) Lead() (io.Closer, error) {
-	if err := disk.MakeFolder(disk.System(), f.Path()); err != nil {
-		return nil, fmt.Errorf("make the folder of the sweep: %w", err)
-	}
 	lock, err := store.Lock(f.Path(lockFile))
 	if errors.Is(err, store.ErrHeld) {
 		return nil, config.Hint(config.Usagef("sweep %s is led by another process", f.Name),
@@ -187,11 +184,11 @@ func (f Folder) Export(s *sweep.State, page func(title string, report any) ([]by
 
 // KeepBest copies configuration and checkpoints of the best trial to best/, with the command that computes the
 // same parameters again. Of a Pareto front each trial has a folder in it. Without a complete trial nothing
-// happens. program is how the program is called.
+// happens.
 //
 // The copy is made aside and renamed at the end. A process that is killed in between leaves no best/, or the old
 // one; the sweep makes it anew when it is led again.
-func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
+func (f Folder) KeepBest(s *sweep.State, l Leader) error {
 	list, confirmed := s.Best()
 	if len(list) == 0 {
 		return nil
@@ -205,7 +202,7 @@ func (f Folder) KeepBest(s *sweep.State, runsDir, program string) error {
 		if len(list) > 1 {
 			to = filepath.Join(next, fmt.Sprintf("trial-%04d", t.ID))
 		}
-		if err := f.keep(s, t, confirmed, runsDir, to, program); err != nil {
+		if err := f.keep(s, t, confirmed, to, l); err != nil {
 			return fmt.Errorf("keep the best trial: %w", err)
 		}
 	}
@@ -230,17 +227,18 @@ type bestInfo struct {
 	Command   string                    `json:"command"`
 }
 
-// keep copies the first run of a trial from runsDir to the folder to. Files that the run does not have are left
+// keep copies the first run of a trial to the folder to. Files that the run does not have are left
 // out. The command names the place where the copy lies in the end, not that where it is made.
-func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to, program string) error {
+func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, to string, l Leader) error {
 	run := RunName(f.Name, t.ID, 1, len(t.Runs))
-	from := filepath.Join(runsDir, run)
+	from := filepath.Join(l.RunsDir, run)
 	target := f.Path(BestFolder, strings.TrimPrefix(filepath.Base(to), "."+BestFolder+".new"))
 	info := bestInfo{
 		Trial: t.ID, Confirms: t.Of, Confirmed: confirmed, Settings: t.Settings, Metrics: map[string]sweep.Estimate{},
-		Run:     run,
-		Hash:    t.Runs[0].Results[t.Reached()-1].Hash,
-		Command: fmt.Sprintf("%s train %s --name %s-best", program, filepath.Join(target, "config.yaml"), f.Name),
+		Run:  run,
+		Hash: t.Runs[0].Results[t.Reached()-1].Hash,
+		Command: fmt.Sprintf("%s train %s --name %s-best", l.Program,
+			l.word(filepath.Join(target, "config.yaml")), f.Name),
 	}
 	for _, m := range s.Spec.Metrics {
 		info.Metrics[m.Name] = sweep.NewEstimate(t.Values(m.Name, t.Reached()))
@@ -256,8 +254,8 @@ func (f Folder) keep(s *sweep.State, t *sweep.Trial, confirmed bool, runsDir, to
 	files := []string{"config.yaml", "run.json", "overrides.txt", "metrics.jsonl", "normalisation.json"}
 	kept, err := os.ReadDir(filepath.Join(from, store.Checkpoints))
 	if errors.Is(err, fs.ErrNotExist) {
-		return config.Hint(fmt.Errorf("run %s has no checkpoints in %s: %w", run, runsDir, err),
-			"it was removed or renamed; %s sweep best %s prints the command that trains it again", program, f.Name)
+		return config.Hint(fmt.Errorf("run %s has no checkpoints in %s: %w", run, l.RunsDir, err),
+			"it was removed or renamed; %s prints the command that trains it again", l.line("sweep", "best", f.Name))
 	}
 	if err != nil {
 		return err

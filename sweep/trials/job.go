@@ -26,6 +26,7 @@ type Request struct {
 	Kinds       *config.Kinds
 	Environment []string                          // NAME=value, of keys
 	Read        func(path string) ([]byte, error) // reads the files of the base; nil: from the disk
+	Line        config.Command                    // as that of Leader
 }
 
 // Job is a sweep that can be led: its file fits its configuration, and its journal, if there is one. Prepare and
@@ -36,8 +37,9 @@ type Job struct {
 	Base   *Base
 	text   []byte
 	source source
-	local  bool // a command leads it, not a host of many
-	obeys  bool // an order that was given before stands
+	local  bool   // a command leads it, not a host of many
+	obeys  bool   // an order that was given before stands
+	extend string // the command that adds trials, for a hint
 }
 
 // Prepare reads and checks a sweep: its file, that configurations are valid, and that the journal, if there is
@@ -69,7 +71,22 @@ func Prepare(r Request) (*Job, error) {
 	if err := j.checkGrid(r.Path); err != nil {
 		return nil, err
 	}
+	j.extend = Leader{Program: "switchyard", Line: r.Line}.line("sweep", "extend", r.Folder.Name)
 	return j, j.compare()
+}
+
+// Continue is Prepare, or Again if the file is the copy that the folder of the sweep has: paths in it are relative to
+// the folder that it was read from first.
+func Continue(r Request) (*Job, error) {
+	given, err := os.Stat(r.Path)
+	kept, missing := os.Stat(r.Folder.Path(SpecFile))
+	if err != nil || missing != nil || !os.SameFile(given, kept) {
+		return Prepare(r)
+	}
+	if _, err := r.Folder.remembered(); err != nil { // an older release kept nothing
+		return Prepare(r)
+	}
+	return Again(r)
 }
 
 // maxChecked is the most combinations of a grid that are checked before it starts.
@@ -148,8 +165,8 @@ func (j *Job) compare() error {
 	}
 	return config.Hint(config.Usage(fmt.Errorf("%w: %s began with the lines -, the file has the lines +\n%s", ErrChanged,
 		j.Folder.Path(), strings.Join(lines, "\n"))),
-		"choose another --name; or put the file back as %s has it; more trials of the same: sweep extend %s",
-		j.Folder.Path(SpecFile), j.Folder.Name)
+		"choose another --name; or put the file back as %s has it; more trials of the same: %s",
+		j.Folder.Path(SpecFile), j.extend)
 }
 
 // diff are the lines of a difference. Of the configuration, the lines that differ are shown.
@@ -206,8 +223,28 @@ type Leader struct {
 	// called once the journal says what the sweep is; nil: nobody waits
 	Begun   func()
 	Program string // how the program is called, for best/command.txt
+	// Word is how a word of a command is written for a shell; nil: as it is.
+	Word func(string) string
+	// Line is a command about the sweeps of the folder, as a user types it; nil: Program and the words.
+	Line    config.Command
 	Threads int
 	Log     hclog.Logger
+}
+
+// word is a word of a command.
+func (l Leader) word(text string) string {
+	if l.Word != nil {
+		return l.Word(text)
+	}
+	return text
+}
+
+// line is a command about the sweeps of the folder.
+func (l Leader) line(words ...string) string {
+	if l.Line != nil {
+		return l.Line(words...)
+	}
+	return strings.Join(append([]string{l.Program}, words...), " ")
 }
 
 // Lead leads the sweep until all trials have ended, ctx ends or the user stops it. In the last two cases the
@@ -262,7 +299,7 @@ func (j *Job) Lead(ctx context.Context, l Leader, extend int) (err error) {
 	if err == nil && j.File.Keep == KeepBest {
 		r.keepBest(state)
 	}
-	return errors.Join(err, j.Folder.KeepBest(state, l.RunsDir, l.Program), j.Folder.Export(state, l.Page))
+	return errors.Join(err, j.Folder.KeepBest(state, l), j.Folder.Export(state, l.Page))
 }
 
 // keepBest deletes the checkpoints of the complete trials that are not the best.

@@ -43,7 +43,7 @@ func (f *File) configuration(n config.Node, prefix string, c *sweep.Settings) {
 }
 
 // keysOf are the keys of configurations, each with the values that it has in them. So reports have an axis for
-// each key of a list.
+// each key of a list. A number that is written in several ways is one value, in the first of them.
 func keysOf(list []sweep.Settings) []sweep.Parameter {
 	var all []sweep.Parameter
 	for _, c := range list {
@@ -52,7 +52,7 @@ func keysOf(list []sweep.Settings) []sweep.Parameter {
 			if i < 0 {
 				i, all = len(all), append(all, sweep.Parameter{Key: s.Key, Distribution: sweep.Categorical})
 			}
-			if !slices.Contains(all[i].Values, s.Value) {
+			if all[i].Index(s.Value) < 0 {
 				all[i].Values = append(all[i].Values, s.Value)
 			}
 		}

@@ -43,3 +43,30 @@ func TestParse_List(t *testing.T) {
 		}
 	}
 }
+
+// TestResolve_ListWithOneNumberWrittenTwice: configurations may write a number in several ways. It is one value of the axis
+// of its key; the configurations stay as they are.
+func TestResolve_ListWithOneNumberWrittenTwice(t *testing.T) {
+	f, _, err := readSpec("preset: fhn/smoke\nmethod: list\nconfigurations:\n- {optim.rate: 1e-3}\n- {optim.rate: 0.001, train.batch: 16}\n" +
+		"- {optim.rate: 1e-2}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Spec.Parameters[0].String(); got != "1e-3, 1e-2" {
+		t.Errorf("the axis has %s", got)
+	}
+	if p := f.Spec.Parameters[0]; p.Coordinate("0.001") != 0.25 {
+		t.Errorf("0.001 lies at %g", p.Coordinate("0.001"))
+	}
+	if got := strings.Join(f.Spec.List[1].Arguments(), " "); got != "optim.rate=0.001 train.batch=16" {
+		t.Errorf("the second configuration is %s", got)
+	}
+	trial := sweep.Record{Kind: sweep.KindTrial, Trial: 1, Cohort: 1, Settings: f.Spec.List[1], Steps: []uint64{30}, Seeds: []uint64{1}}
+	s, err := sweep.NewState([]sweep.Record{{Kind: sweep.KindOpen, Spec: &f.Spec}, trial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (Folder{"sweeps", "s"}).Report(s).Trials[0].Settings["optim.rate"]; got != "1e-3" {
+		t.Errorf("the report has %s, which is not on the axis", got)
+	}
+}

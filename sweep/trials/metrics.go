@@ -26,6 +26,9 @@ const (
 	GFLOP          = "gflop" // floating-point operations so far, in thousands of millions, validation left out
 )
 
+// ofValidations are those of runs that are trained by updates, and validated.
+var ofValidations = []string{ValidationELBO, BestELBO, Objective, BestObjective, Updates, GFLOP}
+
 // The beginnings of the names of other metrics.
 const (
 	TermPrefix = "validation/" // a term of the loss at the last validation
@@ -77,21 +80,15 @@ func (c Cost) Value(reached bool, step uint64, best, gflop float64, updates uint
 	return gflop * float64(updates) * (1 + c.Level - best)
 }
 
-// checkMetrics reports metrics that no run has. Of a model that fits itself in sweeps, only the number of updates
-// is known before.
+// checkMetrics reports metrics that no configuration of the sweep has, as far as these are looked at. Of a model that
+// fits itself in sweeps, only the number of updates is known before.
 func (f *File) checkMetrics(b *Base) {
-	usual := []string{ValidationELBO, BestELBO, Objective, BestObjective, Updates, GFLOP}
-	if job.Sweeping(b.Config) {
-		usual = []string{Updates}
-	}
-	var protocols []string
-	for _, p := range trained.Protocols(b.Config) {
-		protocols = append(protocols, p.Name)
-	}
-	if f.unnamed && job.Sweeping(b.Config) {
+	o := f.offered(b)
+	if f.unnamed && !o.validated {
+		c := o.tried[0]
 		f.fault(f.origins["parameters"], "metric", fmt.Sprintf("none is named, and model.kind=%s has no %s, the default",
-			b.Config.Model.Kind, ValidationELBO), "name one in a sweep file: metric: {name: eval/PROTOCOL/METRIC, goal: "+
-			"minimize}; the protocols for env.kind="+b.Config.Env.Kind+" are "+cmp.Or(strings.Join(protocols, ", "), "none"))
+			c.Model.Kind, ValidationELBO), "name one in a sweep file: metric: {name: eval/PROTOCOL/METRIC, goal: "+
+			"minimize}; the protocols for env.kind="+o.envs+" are "+cmp.Or(strings.Join(o.protocols, ", "), "none"))
 		return
 	}
 	for i, m := range f.Spec.Metrics {
@@ -102,29 +99,97 @@ func (f *File) checkMetrics(b *Base) {
 		} else if !ok {
 			at = f.origins["parameters"]
 		}
-		term, isTerm := strings.CutPrefix(m.Name, TermPrefix)
-		measured, isEval := strings.CutPrefix(m.Name, EvalPrefix)
-		_, isCost, costErr := ParseCost(m.Name)
-		switch {
-		case slices.Contains(usual, m.Name):
-		case isCost && costErr != nil:
-			f.fault(at, m.Name, costErr.Error(), costHelp)
-		case isCost && !job.Sweeping(b.Config):
-			if m.Goal != sweep.Minimize {
-				f.fault(at, m.Name, "a cost is minimised", "write goal: minimize")
-			}
-		case isTerm && !job.Sweeping(b.Config):
-			f.known(at, m.Name, term, f.terms(b), "the terms of the loss are ")
-		case isEval:
-			name, metric, _ := strings.Cut(measured, "/")
-			f.known(at, m.Name, name, protocols, "the protocols for env.kind="+b.Config.Env.Kind+" are ")
-			if slices.Contains(protocols, name) && len(f.problems) == 0 {
-				f.measured(b, at, name, metric)
-			}
-		default:
-			f.known(at, "metric", m.Name, usual, "there are validation/TERM, eval/PROTOCOL/METRIC, gflop_to/METRIC/LEVEL, ")
+		f.checkMetric(at, m, o)
+	}
+}
+
+// checkMetric reports a metric that no configuration has.
+func (f *File) checkMetric(at config.Origin, m sweep.Metric, o offer) {
+	term, isTerm := strings.CutPrefix(m.Name, TermPrefix)
+	measured, isEval := strings.CutPrefix(m.Name, EvalPrefix)
+	_, isCost, costErr := ParseCost(m.Name)
+	switch {
+	case slices.Contains(o.usual, m.Name):
+	case isCost && costErr != nil:
+		f.fault(at, m.Name, costErr.Error(), costHelp)
+	case isCost && o.validated:
+		if m.Goal != sweep.Minimize {
+			f.fault(at, m.Name, "a cost is minimised", "write goal: minimize")
+		}
+	case isTerm && o.validated:
+		f.term(at, m.Name, term, o)
+	case isEval:
+		name, metric, _ := strings.Cut(measured, "/")
+		f.known(at, m.Name, name, o.protocols, "the protocols for env.kind="+o.envs+" are ")
+		if slices.Contains(o.protocols, name) && len(f.problems) == 0 {
+			f.measured(at, name, metric, o)
+		}
+	case !o.validated && (isCost || isTerm || slices.Contains(ofValidations, m.Name)):
+		f.fault(at, m.Name, "no configuration of the sweep has it: of models that fit themselves there are updates and "+
+			"eval/PROTOCOL/METRIC", "the protocols for env.kind="+o.envs+" are "+strings.Join(o.protocols, ", "))
+	default:
+		f.known(at, "metric", m.Name, o.usual,
+			"there are validation/TERM, eval/PROTOCOL/METRIC, gflop_to/METRIC/LEVEL, ")
+	}
+}
+
+// offer is what the configurations of a sweep have, taken together.
+type offer struct {
+	tried     []config.Config // those that are looked at; of a sweep without a valid one, the base
+	validated bool            // some is trained by updates, and validated
+	usual     []string        // metrics that need no computation
+	protocols []string        // where a metric is one of them, or nothing is validated
+	envs      string          // kinds of environments
+}
+
+// offered looks at configurations of the sweep.
+func (f *File) offered(b *Base) offer {
+	most := metricSamples
+	if f.Spec.Method == sweep.List {
+		most = mostListed
+	}
+	o := offer{usual: []string{Updates}}
+	var envs []string
+	seen := map[string]bool{}
+	for _, c := range slices.Concat(f.sampled(b, most), f.covering(b)) {
+		// What there is depends neither on the optimiser nor on the seed.
+		unlike := c.config.Clone()
+		unlike.Seed, unlike.Optim = 0, config.Optim{}
+		if text := string(unlike.YAML()); !seen[text] {
+			seen[text] = true
+			o.tried = append(o.tried, c.config)
 		}
 	}
+	if o.tried == nil {
+		o.tried = []config.Config{b.Config}
+	}
+	for _, c := range o.tried {
+		o.validated = o.validated || !job.Sweeping(c)
+		if !slices.Contains(envs, c.Env.Kind) {
+			envs = append(envs, c.Env.Kind)
+		}
+	}
+	if o.envs = strings.Join(envs, " or "); o.validated {
+		o.usual = ofValidations
+	}
+	evaluated := func(m sweep.Metric) bool { return strings.HasPrefix(m.Name, EvalPrefix) }
+	if slices.ContainsFunc(f.Spec.Metrics, evaluated) || !o.validated {
+		o.protocols = protocols(o.tried)
+	}
+	return o
+}
+
+// protocols are the names of those that fit some of the configurations.
+func protocols(list []config.Config) []string {
+	var names []string
+	for _, c := range list {
+		for _, p := range trained.Protocols(c) {
+			if !slices.Contains(names, p.Name) {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
 }
 
 // known reports a word that is not one of a list, with the nearest one, or with the list after text.
@@ -139,42 +204,69 @@ func (f *File) known(at config.Origin, key, word string, list []string, text str
 	f.fault(at, key, fmt.Sprintf("%q is not known", word), hint)
 }
 
-// terms are the names of the terms of the loss of the base, without details of terms. A base that cannot be
-// prepared is reported, and has none.
-func (f *File) terms(b *Base) []string {
-	p, err := job.Prepare(b.Config, nil, 1)
+// term reports a term that the loss of no configuration has, details of terms left out. If none can be prepared, that
+// is reported instead.
+func (f *File) term(at config.Origin, key, term string, o offer) {
+	var list []string // of all of them
+	var failed error
+	for _, c := range o.tried {
+		if job.Sweeping(c) {
+			continue
+		}
+		names, err := terms(c)
+		if err != nil {
+			failed = cmp.Or(failed, err)
+			continue
+		}
+		for _, name := range names {
+			if name == term {
+				return
+			}
+			if !slices.Contains(list, name) {
+				list = append(list, name)
+			}
+		}
+	}
+	if list == nil && failed != nil {
+		f.fault(f.origins["preset"], "preset", failed.Error(), "")
+		return
+	}
+	f.known(at, key, term, list, "the terms of the loss are ")
+}
+
+// terms are the names of the terms of the loss of a configuration, without details of terms.
+func terms(c config.Config) ([]string, error) {
+	data, err := job.LoadData(&c, nil)
 	if err != nil {
-		f.fault(f.origins["preset"], "preset", err.Error(), "")
-		return nil
+		return nil, err
+	}
+	program, err := job.NewShards(c, data.Dataset(), 1)
+	if err != nil {
+		return nil, err
 	}
 	var list []string
-	for _, t := range p.Terms {
+	for _, t := range program.Terms() {
 		if !t.Detail {
 			list = append(list, t.Name)
 		}
 	}
-	return list
+	return list, nil
 }
 
-// measured reports a metric that a protocol measures neither of the base nor of other configurations that the sweep
-// may try.
-func (f *File) measured(b *Base, at config.Origin, name, metric string) {
-	var list, names []string // of the base
-	valid := func(s sweep.Settings) error { _, err := b.Of(s); return err }
-	for i, s := range append([]sweep.Settings{nil}, f.Spec.Sample(min(planListed, f.Spec.Trials), valid)...) {
-		c, err := b.Of(s)
-		if err != nil {
-			continue
-		}
+// measured reports a metric that a protocol measures of no configuration.
+func (f *File) measured(at config.Origin, name, metric string, o offer) {
+	var list, names []string // of the first that has the protocol
+	for _, c := range o.tried {
 		reported, err := reports(c, name)
 		if err != nil {
 			return // a model or data that cannot be had stop the sweep anyway; what is fitted has its metrics later
 		}
+		first := names == nil
 		for _, m := range reported {
 			if slices.Contains(m.Names(), metric) {
 				return
 			}
-			if i == 0 && !strings.HasSuffix(m.Name, "standard_error") {
+			if first && !strings.HasSuffix(m.Name, "standard_error") {
 				list, names = append(list, form(m)), append(names, m.Names()...)
 			}
 		}

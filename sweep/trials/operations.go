@@ -151,7 +151,8 @@ func (v *Shown) cut(from, room int) error {
 type Best struct {
 	Name      string              `json:"name"`
 	Metrics   []sweep.Metric      `json:"metrics"`
-	Keys      []string            `json:"keys"` // of the settings, in order
+	Aggregate sweep.Aggregate     `json:"aggregate,omitempty"` // of the seeds; empty: an older release does not say
+	Keys      []string            `json:"keys"`                // of the settings, in order
 	Trials    []sweep.ReportTrial `json:"trials"`
 	Searched  []sweep.ReportTrial `json:"searched,omitempty"` // the trials of the search that these confirm
 	Tried     int                 `json:"tried"`              // trials of the sweep
@@ -159,15 +160,18 @@ type Best struct {
 	Command   string              `json:"command,omitempty"` // trains the same again; it is there when the sweep has ended
 }
 
-// best is the best trial; program is the command that shows others. Without a complete trial it is an error with
-// a hint. The command that trains the same again is in best/, and missing while the sweep has not ended.
-func (f Folder) best(s *sweep.State, program string) (*Best, error) {
+// best is the best trial. Without a complete trial it is an error with a hint. The command that trains the same again
+// is in best/, and missing while the sweep has not ended.
+func (f Folder) best(s *sweep.State, l Leader) (*Best, error) {
 	v := f.Shown(s)
 	if len(v.Report.Best) == 0 {
 		return nil, config.Hint(fmt.Errorf("no trial of sweep %s is complete yet", f.Name),
-			"%s sweep show %s lists what there is", program, f.Name)
+			"%s lists what there is", l.line("sweep", "show", f.Name))
 	}
-	b := &Best{Name: f.Name, Metrics: v.Metrics, Keys: v.Keys(), Tried: len(v.Trials), Confirmed: v.Confirmed}
+	b := &Best{
+		Name: f.Name, Metrics: v.Metrics, Aggregate: v.Replicates.Aggregate, Keys: v.Keys(), Tried: len(v.Trials),
+		Confirmed: v.Confirmed,
+	}
 	for _, id := range v.Report.Best {
 		t := v.Trial(id)
 		b.Trials = append(b.Trials, *t)

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,11 +29,15 @@ const (
 	Whole       = "whole run"           // its folder
 	Losers      = "checkpoints and log" // of a trial that lost; its metrics stay
 	Checkpoints = "older checkpoints"   // all but the best and the last
+	DataSet     = "data set"            // that was uploaded to the coordinator of this folder
 )
 
-// Item is something of one run that can go. Find makes it and changes nothing; Remove removes it.
+// uploadTime is how long a data set of no run stays: it comes before the configuration that names it.
+const uploadTime = time.Hour
+
+// Item is something of one run that can go, or a data set. Find makes it and changes nothing; Remove removes it.
 type Item struct {
-	Run   string `json:"run"`
+	Run   string `json:"run"` // of a data set its file
 	What  string `json:"what"`
 	Why   string `json:"why"`
 	Bytes int64  `json:"bytes"` // that become free
@@ -42,8 +49,8 @@ type Item struct {
 // Find lists what can go: of losers of sweeps that are over first, then of finished runs. Runs that a process
 // works on, and those that can be resumed, are left out, and so are the runs of sweeps, which only their sweep
 // decides about. Finished runs that the configuration of another run names, or the spec of a sweep that is not
-// over, do not go as a whole. Items without bytes are left out. It changes nothing; it returns the errors of
-// reading the folders.
+// over, do not go as a whole. Data sets come last. Items without bytes are left out. It changes nothing; it returns
+// the errors of reading the folders.
 func Find(r PruneRequest) ([]Item, error) {
 	items, err := r.losers()
 	if err != nil {
@@ -53,7 +60,7 @@ func Find(r PruneRequest) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	named, err := configurations(r.Runs, list)
+	named, err := configurations(r.Runs, list, func(i store.Info) bool { return i.State != store.Finished })
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +80,43 @@ func Find(r PruneRequest) ([]Item, error) {
 			items = append(items, item)
 		}
 	}
-	return items, nil
+	data, err := r.dataSets(list, items)
+	return append(items, data...), err
+}
+
+// dataSets are those that no run names but the ones that go, nor a sweep that is not over. The data sets of uploads
+// that were broken off are among them.
+func (r PruneRequest) dataSets(list []store.Info, items []Item) ([]Item, error) {
+	folder := store.DataFolder(r.Runs)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at the data sets: %w", err)
+	}
+	texts, err := configurations(r.Runs, list, func(run store.Info) bool {
+		return !slices.ContainsFunc(items, func(i Item) bool { return i.What == Whole && i.Run == run.Name })
+	})
+	if err == nil {
+		err = r.sweeping(texts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	named := strings.Join(slices.Collect(maps.Values(texts)), "\n")
+	var data []Item
+	for _, e := range entries {
+		hash := strings.TrimSuffix(e.Name(), store.Incomplete)
+		info, err := e.Info()
+		if err != nil || !store.IsHash(hash) || r.Now.Sub(info.ModTime()) < uploadTime || strings.Contains(named, hash) {
+			continue
+		}
+		data = append(data, Item{
+			Run: e.Name(), What: DataSet, Why: "no run or sweep names it", Bytes: info.Size(), dir: folder,
+		})
+	}
+	return data, nil
 }
 
 // losers are the runs of complete trials that are not the best of a sweep that is over. Runs of a sweep on this machine
@@ -127,12 +170,12 @@ func (r PruneRequest) finished(info store.Info, named map[string]string) (Item, 
 	return item, item.take(older...)
 }
 
-// configurations are the texts of the configurations of the runs that are not finished, by name: they may name files of
-// other runs, e.g. a scaling.
-func configurations(dir string, list []store.Info) (map[string]string, error) {
+// configurations are the texts of the configurations of the runs that count, by name: they may name files of other
+// runs, e.g. a scaling, and data sets.
+func configurations(dir string, list []store.Info, counts func(store.Info) bool) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, info := range list {
-		if info.State == store.Finished {
+		if !counts(info) {
 			continue
 		}
 		text, _, err := store.Config(dir, info.Name)
@@ -193,8 +236,14 @@ var ErrPlanChanged = errors.New("the run has changed meanwhile")
 
 // Remove removes the item. It holds the run meanwhile, and returns store.ErrHeld if a process works on it.
 func (i Item) Remove() error {
-	if i.What == Whole {
+	switch i.What {
+	case Whole:
 		return store.Remove(i.dir, i.Run)
+	case DataSet:
+		if err := disk.RemoveTree(disk.System(), filepath.Join(i.dir, i.Run)); err != nil {
+			return fmt.Errorf("remove a data set: %w", err)
+		}
+		return nil
 	}
 	r, err := store.Open(i.dir, i.Run)
 	if err != nil {

@@ -183,6 +183,53 @@ func TestFind_Runs(t *testing.T) {
 	}
 }
 
+// TestFind_DataSets: a data set goes with the last run that names it, and not while a submission may be about to come.
+func TestFind_DataSets(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	sweeps := filepath.Join(t.TempDir(), "sweeps")
+	hash := func(digit string) string { return strings.Repeat(digit, 64) }
+	made{name: "a", state: store.Finished, config: "env:\n  hash: " + hash("a") + "\n"}.make(t, dir)
+	made{name: "b", state: store.Failed, config: "env:\n  hash: " + hash("b") + "\n"}.make(t, dir)
+	writeSpec(t, sweeps, "preset: files\nparameters:\n  env.hash: "+hash("c")+"\n  seed: [1, 2]\n")
+	if err := os.MkdirAll(store.DataFolder(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{hash("a"), hash("b"), hash("c"), hash("d"), hash("e") + store.Incomplete, "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(store.DataFolder(dir), name), []byte("data"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func(older, age time.Duration) (items []Item, text string) {
+		items, err := Find(PruneRequest{Runs: dir, Sweeps: sweeps, Older: older, Now: time.Now().Add(age)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			text += fmt.Sprintf("%.1s %s, ", i.Run, i.What)
+		}
+		return items, text
+	}
+	if _, text := find(0, 59*time.Minute); text != "" {
+		t.Errorf("after a minute less than an hour: %s", text)
+	}
+	if _, text := find(0, 61*time.Minute); text != "d data set, e data set, " {
+		t.Errorf("after an hour: %s", text)
+	}
+	items, text := find(time.Hour, 61*time.Minute)
+	if text != "a whole run, a data set, d data set, e data set, " {
+		t.Errorf("with the run: %s", text)
+	}
+	for _, i := range items {
+		if err := i.Remove(); err != nil || i.Bytes == 0 {
+			t.Errorf("%+v: %v", i, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(store.DataFolder(dir), "*"))
+	if err != nil || len(left) != 3 {
+		t.Errorf("there are still %q, %v", left, err)
+	}
+}
+
 // writeSpec makes a sweep that has not begun.
 func writeSpec(t *testing.T, sweeps, spec string) {
 	t.Helper()

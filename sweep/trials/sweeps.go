@@ -171,7 +171,7 @@ func (m *Sweeps) Best(name string) (*Best, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.best(state, m.Leader.Program)
+	return f.best(state, m.Leader)
 }
 
 // submit begins a sweep. The configuration files that it names come with the request, and are kept in its folder.
@@ -212,15 +212,15 @@ func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
 	}
 	switch {
 	case state.Done:
-		err = config.Hint(config.Usagef("sweep %s is done", name), "more trials: %s sweep extend %s", m.Leader.Program, name)
+		err = config.Hint(config.Usagef("sweep %s is done", name), "more trials: %s",
+			m.Leader.line("sweep", "extend", name))
 	// A process leads it, here or elsewhere, and is told.
 	case l.running(f):
 		err = l.obey(f, o)
 	case o != sweep.Proceed:
 		err = config.Usagef("sweep %s is not running: no process leads it", name)
 	case m.Leader.Host == nil:
-		err = config.Hint(config.Usagef("no process leads sweep %s any more", name),
-			"the command that started it continues it: %s sweep %s --name %s", m.Leader.Program, f.Path(SpecFile), name)
+		err = config.Hint(config.Usagef("no process leads sweep %s any more", name), "%s", m.continued(f))
 	default:
 		err = m.again(f, 0, false)
 	}
@@ -232,6 +232,15 @@ func (m *Sweeps) Order(name string, o sweep.Order) (*Summary, error) {
 	}
 	u := f.Summary(state)
 	return &u, nil
+}
+
+// continued says what continues a sweep of the folder that nobody leads.
+func (m *Sweeps) continued(f Folder) string {
+	if from, err := f.remembered(); err == nil && from.Leader == byCoordinator {
+		return "a coordinator continues it: with --nats, sweep resume asks the one whose sweeps these are"
+	}
+	return "this continues it, as the command that started it does: " +
+		m.Leader.line("sweep", f.Path(SpecFile), "--name", f.Name)
 }
 
 // here is the sweep of that name if it is led here, once its journal is there; else nil.

@@ -318,7 +318,7 @@ func TestLead_KeepBest(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(f.Runs(), run)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.KeepBest(state, f.Runs(), "switchyard"); !strings.Contains(fmt.Sprint(err), run) || !strings.Contains(config.HintOf(err), "switchyard sweep best s") {
+	if err := f.KeepBest(state, Leader{RunsDir: f.Runs(), Program: "switchyard"}); !strings.Contains(fmt.Sprint(err), run) || !strings.Contains(config.HintOf(err), "switchyard sweep best s") {
 		t.Errorf("the best run was removed: %v; %s", err, config.HintOf(err))
 	}
 }
