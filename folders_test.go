@@ -18,7 +18,7 @@ var keepers = []string{
 // elsewhere are functions of theirs that work on other files: those that the user named, and temporary ones.
 var elsewhere = []string{
 	"lead/job: scaling", "lead: run", "lead: copyLog", "web: ReadToken", "trained: Export", "sweep/trials: Prepare",
-	"paper: Write", "paper: keep",
+	"paper: begin", "paper: keep",
 }
 
 // TestRunFolders_OneFileLayer: what is read of the folder of a run passes internal/disk, which refuses pipes, devices and

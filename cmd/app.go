@@ -139,11 +139,35 @@ func (a *app) timeFormat() string {
 // command is a command line for this program, as the user would type it here, for hints and lists of what to do
 // next. It repeats --runs-dir if the folder is not the one that the program would use by itself.
 func (a *app) command(arguments ...string) string {
-	words := append([]string{a.invoked}, arguments...)
+	words := slices.Clone(arguments)
 	if a.runsDir != a.defaultRunsDir() {
 		words = append(words, "--runs-dir", a.runsDir)
 	}
-	return strings.Join(words, " ")
+	return a.line(words...)
+}
+
+// aboutSweeps is a command line about the sweeps of a folder. It names the folder if it is not the usual one, or if the
+// command would ask a coordinator.
+func (a *app) aboutSweeps(dir string, arguments ...string) string {
+	words := slices.Clone(arguments)
+	if dir != usualSweeps || a.getenv(natsVariable) != "" {
+		words = append(words, "--sweeps-dir", dir)
+	}
+	return a.line(words...)
+}
+
+// linesAbout makes command lines about the sweeps of a folder.
+func (a *app) linesAbout(dir string) config.Command {
+	return func(words ...string) string { return a.aboutSweeps(dir, words...) }
+}
+
+// line is a command line for this program in which a shell finds these words.
+func (a *app) line(words ...string) string {
+	list := []string{a.invoked} // one word or several, as the user typed them
+	for _, w := range words {
+		list = append(list, terminal.Quoted(w))
+	}
+	return strings.Join(list, " ")
 }
 
 // defaultRunsDir is the folder of the runs where --runs-dir is not given: $SWITCHYARD_RUNS_DIR, or runs.
@@ -158,7 +182,7 @@ func (a *app) defaultRunsDir() string {
 // is `go run` with the path of the package in its module.
 func invocation(path string, built *debug.BuildInfo) string {
 	if !strings.Contains(path, string(filepath.Separator)+"go-build") {
-		return path
+		return terminal.Quoted(path)
 	}
 	return "go run ." + strings.TrimPrefix(built.Path, built.Main.Path)
 }

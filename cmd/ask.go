@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,9 @@ type asking struct {
 	// Files that get the answer, each in the format of its ending.
 	out      []string
 	controls string // file of them, for questions that take one
-	// Which parameters are asked, trained.Best or trained.Last, and the seed of what the question draws at random.
+	channels bool   // the picture of the answer shows channels, which images have none of
+	// Which parameters are asked, trained.Best or trained.Last, and the seed of what the question draws at random,
+	// if it draws anything.
 	checkpoint string
 	seed       uint64
 	// suits checks flags that one question has of its own; nil: there is nothing to check.
@@ -46,7 +49,7 @@ func (f *asking) add(c *cobra.Command, noun string) {
 		"test (default: all)")
 	c.RegisterFlagCompletionFunc("part", cobra.FixedCompletions([]cobra.Completion{"training", "validation", "test"},
 		cobra.ShellCompDirectiveNoFileComp))
-	f.reading.add(c)
+	f.reading.add(c, true)
 	f.addOut(c)
 }
 
@@ -61,6 +64,10 @@ func (f *asking) addOut(c *cobra.Command) {
 	c.Flags().StringSliceVarP(&f.out, "out", "o", nil, "files to write; the ending sets the format: "+
 		strings.Join(trained.Endings, " "))
 	f.addCheckpoint(c)
+}
+
+// addSeed adds the flag of a question that draws at random.
+func (f *asking) addSeed(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random paths")
 }
 
@@ -73,6 +80,10 @@ func (f *asking) check(c *cobra.Command) error {
 	}
 	f.data = append(f.data, f.in...)
 	f.in = nil
+	if path := job.Torn(f.data); path != "" {
+		return config.Hint(config.Usagef("%s: --data and --in cannot name a path with a comma, which separates files", path),
+			"rename it, or give the folder of the file")
+	}
 	for _, path := range f.out {
 		if err := trained.CheckEnding(path); err != nil {
 			return config.Hint(err, "end the name in %s", strings.Join(trained.Endings, ", "))
@@ -167,9 +178,19 @@ func (a *app) runConfig(name string) (config.Config, error) {
 	return c, a.missingRun(err)
 }
 
+// drawn returns a usage error for a picture that the answer will not have: nothing is computed for it.
+func (f *asking) drawn(c trained.Columns) error {
+	i := slices.IndexFunc(f.out, trained.Draws)
+	if i < 0 || !f.channels || len(c.Observations) > 0 {
+		return nil
+	}
+	return config.Hint(config.Usagef("--out %s: the data are images, of which no such picture is drawn", f.out[i]),
+		"end the name in .npz, .csv or .json")
+}
+
 // recordings are the data that are asked about: those of files, or the run's own, of which --part may choose one.
 // The columns are the names of channels and controls. Where the run's own files are gone, the hint says to name
-// them.
+// them. A picture that cannot be drawn of them is a usage error.
 func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trained.Columns, error) {
 	how, err := f.reading.options()
 	if err != nil {
@@ -184,6 +205,9 @@ func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trai
 		err = dataFault(err)
 	case err != nil && config.HintOf(err) == "" && !errors.Is(err, config.ErrUsage):
 		err = config.Hint(err, "give the files with --data")
+	}
+	if err == nil {
+		err = f.drawn(columns)
 	}
 	return list, columns, err
 }

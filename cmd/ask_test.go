@@ -205,6 +205,9 @@ func TestAsk_Refuses(t *testing.T) {
 	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own"}, small...)...)
 	c.must("train", "fhn/smoke", "model.kind=linear", "train.steps=1", "--name", "linear", "--quiet")
 	other := c.write("other.csv", "t,y\n0,1\n1,2\n2,1\n")
+	speeds := c.write("speeds.csv", caseTable("t,speed", ",", strconv.Itoa))
+	c.must(append([]string{"train", "files", "env.files=" + speeds, "env.observe=speed", "--name", "speeds"}, small...)...)
+	alien := c.write("alien.csv", "x\n1\n2\n4\n")
 	short := c.write("short.csv", "u_force\n1\n")
 	text := c.write("text.csv", "u_force\none\n")
 	for _, test := range []struct {
@@ -226,6 +229,8 @@ func TestAsk_Refuses(t *testing.T) {
 		{"backtest own --cut 9", exitUsage, []string{"--cut says how files are read, and none are given"}},
 		{"filter own --in - --out x.csv", exitUsage, []string{"--out means nothing with --in -"}},
 		{"filter own --in - --time t", exitUsage, []string{"--time means nothing with --in -"}},
+		{"filter own --in - --seed 3", exitUsage, []string{"--seed means nothing with --in -"}},
+		{"smooth own --seed 3", exitUsage, []string{"unknown flag: --seed"}},
 		{"filter own --begin 3", exitUsage, []string{"--begin is about the lines of --in -"}},
 		{"forecast own --out nowhere/x.csv", exitUsage, []string{"there is no folder nowhere", "mkdir -p nowhere"}},
 		{"forecast own --out " + short + "/x.csv", exitUsage, []string{"short.csv is no folder"}},
@@ -235,6 +240,14 @@ func TestAsk_Refuses(t *testing.T) {
 		{"simulate own --episodes 1000000000 --steps 9", exitUsage, []string{"take", "GiB"}},
 		{"forecast own --quantiles 1.5", exitUsage, []string{"a quantile lies between 0 and 1"}},
 		{"forecast own --quantiles 0.9,0.5,.5", exitUsage, []string{"--quantiles 0.5: it is there twice"}},
+		{"forecast own --quantiles a", exitUsage, []string{`invalid argument "a" for "--quantiles" flag: "a" is no number`}},
+		{"forecast own --horizon 1.5", exitUsage, []string{`"1.5" is no whole number`}},
+		{"forecast speeds --data " + alien, exitData, []string{"alien.csv: there is no speed, which the run observes; there are x", "name yours with --observe"}},
+		{"forecast speeds --data " + alien + " --observe v", exitData, []string{"--observe v: there is no such column; there are x"}},
+		{"eval own --episodes -3", exitUsage, []string{"--episodes -3: must be at least 1"}},
+		{"keys ls --dir " + filepath.Join(c.dir, "none"), exitUsage, []string{"this is no folder of keys", "create keys with: switchyard init"}},
+		{"runs compare own", exitUsage, []string{"runs compare takes 2 arguments, A B; got 1"}},
+		{"forecast", exitUsage, []string{"forecast takes 1 argument, NAME; got 0"}},
 		{"forecast own --out x.xlsx", exitUsage, []string{"no such format is written", "end the name in .npz"}},
 		{"forecast own --checkpoint newest", exitUsage, []string{"must be best or last"}},
 		{"forecast own --part holdout", exitUsage, []string{"must be training, validation or test"}},
@@ -272,6 +285,25 @@ func TestBacktest_ShortRecordings(t *testing.T) {
 	}
 	if r := c.must("backtest", "own", "--horizon", "3", "--prefix", "6"); r.err != "" {
 		t.Errorf("a horizon of 3: %q", r.err)
+	}
+}
+
+// TestBacktest_Seed: another seed draws other paths; the usual one is that of the run.
+func TestBacktest_Seed(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "own", "seed=5"}, small...)...)
+	ask := func(flags ...string) string {
+		return c.must(append([]string{"backtest", "own", "--horizon", "3", "--prefix", "6", "--json"}, flags...)...).out
+	}
+	usual := ask()
+	if ask("--seed", "5") != usual {
+		t.Error("the seed of the run, given, is not the usual one")
+	}
+	if other := ask("--seed", "6"); other == usual || ask("--seed", "6") != other {
+		t.Error("--seed 6 has no effect, or another one each time")
 	}
 }
 

@@ -126,7 +126,7 @@ func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
 		{"train noise/smoke --name a/b", exitUsage, []string{"not a run name"}},
 		{"completion nosuch", exitUsage, []string{"unknown command", "bash, fish, powershell, zsh"}},
 		{"resume takn", exitUsage, []string{"no such run", "did you mean taken?"}},
-		{"resume", exitUsage, []string{"takes NAME"}},
+		{"resume", exitUsage, []string{"takes 1 argument, NAME; got 0"}},
 		{"eval taken --protocol fhn", exitUsage, []string{`no protocol "fhn" for env.kind=noise`, "it has ahead"}},
 		{"eval taken --checkpoint first", exitUsage, []string{"best or last"}},
 		{"runs show nothing_like_it", exitUsage, []string{"no such run", "runs ls"}},
@@ -291,11 +291,12 @@ func TestInvocation(t *testing.T) {
 	t.Parallel()
 	built := &debug.BuildInfo{Path: "example.org/m/cmd/switchyard", Main: debug.Module{Path: "example.org/m"}}
 	for path, want := range map[string]string{
-		"switchyard":                           "switchyard",
-		"./switchyard":                         "./switchyard",
-		"/opt/bin/switchyard":                  "/opt/bin/switchyard",
-		"/tmp/go-build123/b001/exe/switchyard": "go run ./cmd/switchyard",
-		"/home/someone/.cache/go-build/ab/cd-d/switchyard": "go run ./cmd/switchyard",
+		"switchyard":                                 "switchyard",
+		"./switchyard":                               "./switchyard",
+		"/opt/bin/switchyard":                        "/opt/bin/switchyard",
+		"/opt/my bin/switchyard":                     "'/opt/my bin/switchyard'",
+		"/tmp/go-build123/b001/exe/switchyard":       "go run ./cmd/switchyard",
+		"/home/me/.cache/go-build/ab/x-d/switchyard": "go run ./cmd/switchyard",
 	} {
 		if got := invocation(path, built); got != want {
 			t.Errorf("%s: got %s, want %s", path, got, want)

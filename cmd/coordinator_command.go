@@ -60,7 +60,7 @@ progress.`,
 		"preset or FILE.yaml of a run to lead; an existing run is continued")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the run of --config (default: made from preset and model, "+
 		"with -1)")
-	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", "sweeps", "folder of submitted sweeps")
+	c.Flags().StringVar(&flags.sweepsDir, "sweeps-dir", usualSweeps, "folder of submitted sweeps")
 	flags.share.add(c)
 	addEvents(c, &flags.events)
 	flags.page.add(c)

@@ -47,25 +47,33 @@ type readFlags struct {
 func readNames() []string {
 	var c cobra.Command
 	c.Flags().SortFlags = false
-	new(readFlags).add(&c)
+	new(readFlags).add(&c, false)
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
 
-// add defines the flags that all commands share that read data. Names of columns are completed from the files of
-// the command line.
-func (f *readFlags) add(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.observe, "observe", nil, "observed `COLUMNS` (or array) (default: y, y1, "+
-		"y_name ...)")
-	c.Flags().StringSliceVar(&f.control, "control", nil, "control `COLUMNS` (or array) (default: u, u1, "+
-		"u_name ...)")
-	c.Flags().StringSliceVar(&f.label, "label", nil, "label `COLUMNS` (or array) of 0 and 1 (default: "+
-		"label ...)")
-	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times (numbers or dates), or DAY,CLOCK, or none (default: t)")
+// add defines the flags that all commands share that read data. ofRun says that files are read as a run reads its own,
+// where no flag says otherwise; without a run columns are guessed. Names of columns are completed from the files of the
+// command line.
+func (f *readFlags) add(c *cobra.Command, ofRun bool) {
+	by := func(convention string) string {
+		if ofRun {
+			return " (default: as the run reads its own)"
+		}
+		return " (default: " + convention + ", or guessed from names and values)"
+	}
+	c.Flags().StringSliceVar(&f.observe, "observe", nil, "observed `COLUMNS` (or array)"+by("y, y1, y_name ..."))
+	c.Flags().StringSliceVar(&f.control, "control", nil, "control `COLUMNS` (or array)"+by("u, u1, u_name ..."))
+	labels := " (default: label ...)"
+	if ofRun {
+		labels = by("")
+	}
+	c.Flags().StringSliceVar(&f.label, "label", nil, "label `COLUMNS` (or array) of 0 and 1"+labels)
+	c.Flags().StringVar(&f.time, "time", "", "`COLUMN` of times (numbers or dates), or DAY,CLOCK, or none"+by("t"))
 	c.Flags().StringVar(&f.dates, "dates", "", "`ORDER` of dates such as 01/02/2021: day-first or month-first")
 	c.RegisterFlagCompletionFunc("dates", completeWords([]string{files.DayFirst, files.MonthFirst}))
-	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` of names of recordings, or several: STORE,ITEM (default: episode)")
+	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` of names of recordings, or several: STORE,ITEM"+by("episode"))
 	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even time grid: a number, or 15min, 1d, 1mo ... for dates")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "rename arrays or columns: `OLD=NEW,...`")
 	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false,
@@ -184,8 +192,8 @@ left out. OUT is a new file or folder.`,
 			a.invoked + " data convert long.csv pieces.npz --cut 200 --rename speed=y_speed,force=u_force",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return config.Hint(config.Usagef("data convert takes IN OUT, got %d arguments", len(args)), "%s --help says more",
-					c.CommandPath())
+				return config.Hint(config.Usagef("data convert takes at least 2 arguments, IN... OUT; got %d", len(args)),
+					"%s --help says more", c.CommandPath())
 			}
 			return nil
 		},
@@ -214,7 +222,7 @@ left out. OUT is a new file or folder.`,
 			})
 		},
 	}
-	flags.add(c)
+	flags.add(c, false)
 	out.addForce(c)
 	a.jsonFlag(c)
 	return c

@@ -191,19 +191,81 @@ func checkFolder(dir string) error {
 }
 
 // writeFolder writes a CSV file for each episode, which are numbered with as many digits as the last needs: read as
-// a folder, they are in their order again.
-func (a *app) writeFolder(d *files.Dataset, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// a folder, they are in their order again. They are written into a hidden folder, and get their place when all are
+// there: some of them would be read as the whole data set. After a failure or an interruption none is there.
+func (a *app) writeFolder(d *files.Dataset, dir string) (err error) {
+	// A folder that is there, empty, stays: it may be a link, or where a disk is mounted.
+	_, fault := os.Stat(dir)
+	beside, there := filepath.Dir(filepath.Clean(dir)), fault == nil
+	if there {
+		beside = dir
+	}
+	if err := os.MkdirAll(beside, 0o755); err != nil {
+		return fmt.Errorf("write the data: %w", err)
+	}
+	aside, forget, err := a.leftovers.make(func() (string, error) { return os.MkdirTemp(beside, ".episodes.*") })
+	if err != nil {
+		return fmt.Errorf("write the data: %w", err)
+	}
+	defer forget()
+	defer func() {
+		if fault := os.RemoveAll(aside); fault != nil {
+			err = errors.Join(err, fmt.Errorf("write the data: %w", fault))
+		}
+	}()
+	made := filepath.Join(aside, "data")
+	if err := a.writeEpisodes(d, made); err != nil {
+		return err
+	}
+	return a.leftovers.keep(func() error {
+		move := os.Rename
+		if there {
+			move = moveFiles
+		}
+		if err := move(made, filepath.Clean(dir)); err != nil {
+			return fmt.Errorf("write the data: %w", err)
+		}
+		return nil
+	})
+}
+
+// writeEpisodes makes a folder with a file for each episode.
+func (a *app) writeEpisodes(d *files.Dataset, dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
 	digits, writeEpisode := len(fmt.Sprint(len(d.Episodes)-1)), d.EpisodeCSV()
 	for i := range d.Episodes {
-		path := filepath.Join(dir, fmt.Sprintf("episode_%0*d.csv", digits, i))
-		if err := a.replaceFile(path, func(w io.Writer) error { return writeEpisode(w, i) }); err != nil {
+		var f *os.File
+		// While an interruption removes the folder, no file is made in it.
+		_, forget, err := a.leftovers.make(func() (path string, err error) {
+			path = filepath.Join(dir, fmt.Sprintf("episode_%0*d.csv", digits, i))
+			f, err = os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+			return path, err
+		})
+		if err != nil {
+			return fmt.Errorf("write the data: %w", err)
+		}
+		forget() // the folder is removed with all that it holds
+		if err := errors.Join(writeEpisode(f, i), f.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// moveFiles moves the files of a folder into another one; if one cannot be moved, those before it are removed.
+func moveFiles(from, to string) error {
+	entries, err := os.ReadDir(from)
+	for i := 0; err == nil && i < len(entries); i++ {
+		name := entries[i].Name()
+		if err = os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			for _, e := range entries[:i] {
+				err = errors.Join(err, os.Remove(filepath.Join(to, e.Name())))
+			}
+		}
+	}
+	return err
 }
 
 // replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays
@@ -233,7 +295,7 @@ func (a *app) replaceFile(path string, write func(io.Writer) error) (err error) 
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := a.leftovers.keep(func() error { return os.Rename(f.Name(), path) }); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
 	return nil

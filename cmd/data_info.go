@@ -79,7 +79,7 @@ The suggested command uses these sizes.`,
 			})
 		},
 	}
-	flags.add(c)
+	flags.add(c, false)
 	c.Flags().StringVar(&flags.transform, "transform", "", "transform of the observations before scaling: log, "+
 		"diff, log-diff12, NAME=log ...")
 	c.Flags().BoolVar(&bodies, "bodies", false, "find which channels and controls belong to the same agent")

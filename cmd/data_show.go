@@ -57,7 +57,7 @@ and paths, the arm, the hopper). Writes PNG, SVG and the numbers as CSV.`,
 			})
 		},
 	}
-	reading.add(c)
+	reading.add(c, false)
 	simulating.add(c, 3, "episodes to draw")
 	a.jsonFlag(c)
 	c.Flags().StringVarP(&dir, "out", "o", ".", "output folder")
@@ -90,7 +90,7 @@ func isPath(arg string) bool {
 }
 
 // draw writes the figures that fit the data and prints their paths. It refuses to write what is read, or would be read
-// by the same command.
+// by the same command, and to replace what is no earlier picture.
 func (a *app) draw(s *simulation, count int, dir string, read []string) error {
 	d := s.dataset
 	// The first ones, so that the same command draws the same picture.
@@ -115,8 +115,13 @@ func (a *app) draw(s *simulation, count int, dir string, read []string) error {
 					"choose another folder")
 			}
 		}
+		if path := f.Replaces(dir); path != "" {
+			return config.Hint(config.Usagef("--out %s: the pictures would replace %s, which no earlier ones wrote", dir, path),
+				"choose another folder, or move %s away", filepath.Base(path))
+		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	// From here on an interruption finds something that was written.
+	if err := a.leftovers.keep(func() error { return os.MkdirAll(dir, 0o755) }); err != nil {
 		return fmt.Errorf("make the folder of the pictures: %w", err)
 	}
 	var pictures []string

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
 // folder is where the files of the test are.
@@ -206,7 +208,7 @@ func TestData_Errors(t *testing.T) {
 		{"data inof x", exitUsage, []string{"did you mean info?"}},
 		{"data info " + good + " --cut 1", exitUsage, []string{"at least 2 steps"}},
 		{"data convert " + good + " out.xlsx", exitUsage, []string{"out.xlsx", ".npz or .csv"}},
-		{"data convert " + good, exitUsage, []string{"IN OUT"}},
+		{"data convert " + good, exitUsage, []string{"IN... OUT"}},
 		{"data generate fhn", exitUsage, []string{"--out FILE is needed", ".npz or .csv"}},
 		{"data generate files", exitUsage, []string{"--out FILE is needed"}},
 		{"data generate files --out " + out, exitUsage, []string{"files has nothing to simulate"}},
@@ -391,6 +393,49 @@ func TestData_EndsAtOnce(t *testing.T) {
 	}
 	if left, err := filepath.Glob("*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestData_FoldersAreWrittenAsAWhole: an interruption while episodes are written leaves none of them. A folder that is
+// there, as a link, is filled.
+func TestData_FoldersAreWrittenAsAWhole(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	place, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(t.TempDir(), link); err != nil {
+		t.Fatal(err)
+	}
+	c.must("data", "generate", "fhn", "--episodes", "3", "--length", "9", "--out", link+"/")
+	if entries, err := os.ReadDir(link); err != nil || len(entries) != 3 || entries[2].Name() != "episode_2.csv" {
+		t.Errorf("through a link: %v, %v", entries, err)
+	}
+	go func() {
+		for {
+			if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+				c.signals <- os.Interrupt
+				return
+			}
+		}
+	}()
+	const episodes = 3000
+	r := c.run("data", "generate", "fhn", "--episodes", fmt.Sprint(episodes), "--length", "9", "--out", filepath.Join(place, "many")+"/")
+	entries, err := os.ReadDir(filepath.Join(place, "many"))
+	// It may have been done before the signal.
+	if none := os.IsNotExist(err) && r.code == exitFailed && strings.Contains(r.err, errInterrupted.Error()); !none && len(entries) != episodes {
+		t.Errorf("exit code %d, %s: %d episodes are left, %v", r.code, r.err, len(entries), err)
+	}
+}
+
+// TestData_AFolderThatCannotBeWritten: a failure while episodes are written leaves nothing.
+func TestData_AFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	place := t.TempDir()
+	film := &files.Dataset{Image: [3]int{1, 1, 1}, Episodes: make([]files.Episode, 2)}
+	if err := new(app).writeFolder(film, filepath.Join(place, "film")+"/"); err == nil {
+		t.Error("images are written as tables")
+	}
+	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }
 

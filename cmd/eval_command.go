@@ -25,8 +25,12 @@ by --protocol; --list shows all that apply. Prints the table, and writes table, 
 the run folder.`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if list {
+				if err := unused(c, "means nothing with --list: it evaluates nothing", "protocol", "episodes", "prefix", "truth",
+					"all-starts", "fresh", "checkpoint"); err != nil {
+					return err
+				}
 				return a.listProtocols(args[0])
 			}
 			e, err := a.evaluateRun(args[0], f.checkpoint, q)

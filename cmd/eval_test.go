@@ -34,7 +34,6 @@ func TestEval_EveryFlag(t *testing.T) {
 	}
 	for _, flags := range [][]string{
 		{},
-		{"--fresh"},
 		{"--protocol", "table1"},
 		{"--episodes", "20"},
 		{"--prefix", "3"},
@@ -102,14 +101,35 @@ func TestEval_FlagsThatDoNotFit(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{"eval n --all-starts", "--all-starts: protocol ahead"},
 		{"eval n --prefix 3", "--prefix: protocol ahead"},
-		{"eval f --episodes 20", "--episodes: protocol fhn"},
+		{"eval f --episodes 20", "--episodes: how many episodes protocol fhn measures is up to the run"},
+		{"eval f --fresh --episodes 8", "--episodes: how many episodes protocol fhn measures is up to the run"},
 		{"eval n --episodes -1", "at least 1"},
 		{"eval n --protocol velocity", `no protocol "velocity"`},
+		{"eval n --fresh", "--fresh: protocol ahead"},
+		{"eval n --list --episodes 4 --prefix 2", "--episodes means nothing with --list"},
+		{"eval n --list --checkpoint last", "--checkpoint means nothing with --list"},
 		{"eval nothing --list", "no such run"},
 	} {
 		if r := c.run(strings.Fields(test.line)...); r.code != exitUsage || !strings.Contains(r.err, test.want) {
 			t.Errorf("%s: exit code %d, stderr %q, want %q", test.line, r.code, r.err, test.want)
 		}
+	}
+}
+
+// TestTrain_OwnImages: training on files of images ends with the segments of their regimes, of which there is no picture,
+// and suggests none.
+func TestTrain_OwnImages(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	images := filepath.Join(t.TempDir(), "images.npz")
+	c.must("data", "generate", "ball/smoke", "--episodes", "10", "--length", "12", "--out", images)
+	r := c.must("train", "files", "env.files="+images, "--name", "film", "--quiet", "train.steps=1", "env.window=10", "model.latent=2",
+		"model.switches=2", "model.hidden=4", "train.batch=4", "train.validate_every=0", "eval.horizon=2", "eval.samples=2")
+	if _, err := os.Stat(filepath.Join(c.dir, "film", "tables", "segments.csv")); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(r.out, "film.png") || strings.Contains(r.out, "regimes.png") {
+		t.Errorf("it tells of a picture:\n%s", r.out)
 	}
 }
 
@@ -142,6 +162,17 @@ func TestEval_Ball(t *testing.T) {
 		}
 	}
 	c.must("filter", "b", "--data", images)
+	// A picture that does not exist is refused before anything is written.
+	out := filepath.Join(t.TempDir(), "made.csv")
+	for _, line := range []string{"forecast b", "smooth b", "segment b", "simulate b", "simulate b --in " + images} {
+		r := c.run(append(strings.Fields(line), "--out", out+","+filepath.Join(t.TempDir(), "made.png"))...)
+		if r.code != exitUsage || !strings.Contains(r.err, "the data are images") {
+			t.Errorf("%s: exit code %d, %q", line, r.code, r.err)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a refused question has written a file")
+	}
 	vectors := c.write("vectors.csv", "t,y\n0,1\n1,2\n2,1\n")
 	if r := c.run("filter", "b", "--data", vectors); r.code != exitData || !strings.Contains(r.err, "the model takes images") {
 		t.Errorf("vectors: exit code %d, %q", r.code, r.err)

@@ -28,7 +28,7 @@ type fitFlags struct {
 	read readFlags
 	// Time that the plan may take on the workers by the cost model, not by a clock.
 	budget time.Duration
-	// Workers of this process, and steps to predict; horizon 0: a season, or up to ten steps.
+	// Workers of this process, and steps to predict; horizon 0: a season of more than ten steps, or up to ten.
 	workers, horizon int
 	seed             uint64
 	families         []string
@@ -66,21 +66,22 @@ continues it, with the same result on any number of workers.`,
 			return a.fit(args, flags)
 		},
 	}
-	flags.read.add(c)
+	flags.read.add(c, false)
 	c.Flags().StringVar(&flags.read.transform, "transform", "", "transform of the observations before scaling: log, "+
 		"diff, log-diff12, NAME=log ... (default: try those that suit)")
 	c.Flags().DurationVar(&flags.budget, "budget", fit.DefaultBudget, "time for the plan on the workers, according to a "+
 		"fixed cost model")
 	c.Flags().IntVar(&flags.workers, "workers", a.cores, "workers in this process; with more of them, a new fit tries "+
 		"more candidates")
-	c.Flags().IntVar(&flags.horizon, "horizon", 0, "time steps to predict (default: a season, or up to 10)")
+	c.Flags().IntVar(&flags.horizon, "horizon", 0, "time steps to predict (default: the "+
+		"season if it is longer than 10 steps, else up to 10)")
 	c.Flags().Uint64Var(&flags.seed, "seed", 1, "seed of all candidates")
 	c.Flags().StringSliceVar(&flags.families, "families", nil, "`KINDS` of models to try beside the simple rules "+
 		"(default: those that suit)")
 	c.Flags().StringVar(&flags.name, "name", "", "name of the fit and of the run that it keeps (default: that of the "+
 		"file)")
 	c.Flags().BoolVar(&flags.dry, "dry-run", false, "print what would be done, and do nothing")
-	c.Flags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of the sweep of the candidates")
+	c.Flags().StringVar(&flags.dir, "sweeps-dir", usualSweeps, "folder of the sweep of the candidates")
 	a.jsonFlag(c)
 	c.RegisterFlagCompletionFunc("families", completeWords(a.kinds.Families()))
 	return c
@@ -172,7 +173,8 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 	}
 	flags.screen = a.screen()
 	if !a.quiet {
-		fmt.Fprint(flags.screen, fitPlan(f), "\n")
+		fmt.Fprint(flags.screen, fitPlan(f),
+			"\nerrors in the validation part, each from all starts that the candidate has\n")
 	}
 	err = a.untilSignal(flags.screen, "writing checkpoints of the running candidates",
 		func(ctx context.Context) error {
@@ -180,23 +182,23 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 			return f.Try(ctx, fit.Place{
 				Workers: flags.workers, Command: a.command, Leader: trials.Leader{
 					Threads: a.cores, Page: web.SweepFile, Program: a.invoked, Show: flags.changed(a),
+					Line: a.linesAbout(flags.dir), Word: terminal.Quoted,
 					Log: a.logger(flags.screen, hclog.Warn),
 				},
 			})
 		})
+	var r *fit.Result
+	if err == nil {
+		err = a.atOnce(func() (err error) { // it begins anew with the same command
+			r, err = f.Finish(a.runsDir, a.cores)
+			return dataFault(err)
+		})
+	}
 	switch {
-	case errors.Is(err, errAborted), errors.Is(err, sweep.ErrInterrupted):
+	case errors.Is(err, errAborted), errors.Is(err, sweep.ErrInterrupted), errors.Is(err, errInterrupted):
 		return config.Hint(fmt.Errorf("fit %s: %w", f.Folder.Name, switchyard.ErrInterrupted),
 			"nothing is lost: the same command continues it")
 	case err != nil:
-		return err
-	}
-	var r *fit.Result
-	err = a.atOnce(func() (err error) { // it begins anew with the same command
-		r, err = f.Finish(a.runsDir, a.cores)
-		return dataFault(err)
-	})
-	if err != nil {
 		return err
 	}
 	return a.result(r, func() error { return a.tellFit(f, r) })
@@ -255,9 +257,13 @@ func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 	if _, standing := r.Report.Beaten(); r.Regimes != nil && r.Regimes.Stable && standing != eval.Behind {
 		next = append(next, []string{"segment", r.Run})
 	}
-	next = append(next, []string{"sweep", "show", f.Folder.Name})
+	starts := ""
+	if r.Common {
+		starts = "; all from the same starts, unlike the errors printed on the way, which are from each one's own"
+	}
 	if err := a.printf("error: mean absolute error of predictions of the validation part, over that of the last season "+
-		"or value in training\n\n%s\n\nkept as %s\nnext\n", r.Verdict, filepath.Join(a.runsDir, r.Run)); err != nil {
+		"or value in training%s\n\n%s\n\nkept as %s\nnext\n", starts, r.Verdict,
+		filepath.Join(a.runsDir, r.Run)); err != nil {
 		return err
 	}
 	for _, words := range next {
@@ -265,5 +271,5 @@ func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 			return err
 		}
 	}
-	return nil
+	return a.printf("  %s\n", a.aboutSweeps(f.Folder.Dir, "sweep", "show", f.Folder.Name))
 }

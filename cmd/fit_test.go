@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
@@ -43,7 +45,8 @@ type fitted struct {
 }
 
 // TestFit_FromFileToForecast: one command takes a table to a run that predicts better than the simple rules, says so,
-// and goes on where it was. Another number of workers gives the same bits.
+// and goes on where it was. Another number of workers gives the same bits. The same fit again leaves its run alone, with
+// what was added to it, and a fit of other data does not get its name.
 func TestFit_FromFileToForecast(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
@@ -72,7 +75,21 @@ func TestFit_FromFileToForecast(t *testing.T) {
 	if one.Run != "sales" || len(one.Candidates) < 5 || !strings.Contains(one.Verdict, "of the error of the best simple rule (seasonal naive)") {
 		t.Errorf("%+v", one)
 	}
+	c.must("runs", "label", "sales", "--tag", "good")
+	c.must("export", "sales")
 	told := c.must(append(line, "--name", "sales", "--workers", "2")...) // it is done: the same again
+	if want := "sweep show sales --sweeps-dir " + sweeps; !strings.Contains(told.out, want) {
+		t.Errorf("%q is missing in\n%s", want, told.out)
+	}
+	for _, added := range []string{"labels.json", "export"} {
+		if _, err := os.Stat(filepath.Join(c.dir, "sales", added)); err != nil {
+			t.Errorf("the same fit removes what was added: %v", err)
+		}
+	}
+	other := c.run("fit", writeMonths(t, 60), "--name", "sales", "--sweeps-dir", filepath.Join(c.dir, "theirs"), "--families", "naive")
+	if other.code != exitUsage || !strings.Contains(other.err, "is the run of a fit of other data") || !strings.Contains(other.err, "--runs-dir") {
+		t.Errorf("a fit of other data under the name: code %d, %s", other.code, other.err)
+	}
 	for _, want := range []string{"of log-diff12", one.Verdict, "forecast sales"} {
 		if !strings.Contains(told.out, want) {
 			t.Errorf("told\n%s\nwithout %q", told.out, want)
@@ -97,6 +114,46 @@ func TestFit_FromFileToForecast(t *testing.T) {
 		if b := three.Candidates[i]; *a.Score != *b.Score || strings.Join(a.Settings, " ") != strings.Join(b.Settings, " ") {
 			t.Errorf("candidate %d: %v %v with one worker, %v %v with three", i, a.Settings, *a.Score, b.Settings, *b.Score)
 		}
+	}
+	interruptedAtTheEnd(t, filepath.Join(c.dir, "again"), append(line, "--name", "again", "--workers", "1", "--runs-dir", c.dir)...)
+}
+
+// interruptedAtTheEnd repeats a fit whose run is gone, and interrupts it as it keeps the run: it goes on with the same
+// command, and says so. It may have come to its end before.
+func interruptedAtTheEnd(t *testing.T, run string, arguments ...string) {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(run); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	cmd := exec.Command(program, arguments...)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for done := false; !done; {
+		if _, err := os.Stat(run); err == nil {
+			done = true
+			if err := cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Error(err)
+			}
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			done = true
+		case <-time.After(time.Millisecond):
+		}
+	}
+	err = <-ended
+	if code := cmd.ProcessState.ExitCode(); err != nil && (code != exitInterrupted || !strings.Contains(said.String(), "the same command continues it")) {
+		t.Errorf("interrupted at the end: exit code %d\n%s", code, said.String())
 	}
 }
 
@@ -183,6 +240,7 @@ func TestFit_RefusesWhatItCannot(t *testing.T) {
 		{"fit " + data + " --observe price", exitData, "--observe price: there is no such column"},
 		{"fit env.split=time", exitUsage, "needs a FILE"},
 		{"fit -", exitUsage, "data convert - own.npz"},
+		{"fit" + strings.Repeat(" "+data, 1+config.MaxSize/len(data)), exitUsage, "paths: the configuration would have"},
 	} {
 		if got := c.run(strings.Fields(r.line)...); got.code != r.code || !strings.Contains(got.err, r.want) {
 			t.Errorf("%s: code %d, %s\nwant %d, %s", r.line, got.code, got.err, r.code, r.want)

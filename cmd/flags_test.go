@@ -44,7 +44,7 @@ var flagLines = []string{
 	"filter own --part test --seed 3 --checkpoint last",
 	"linearize own --part test --seed 3 --checkpoint last",
 	"segment own --part test --seed 3 --checkpoint last",
-	"smooth own --part test --seed 3 --checkpoint last",
+	"smooth own --part test --checkpoint last",
 	"export own --checkpoint last --out OUT/export",
 	"bench serve own --duration 50ms --clients 2 --forecasts 1 --cores 1",
 	"data info TABLE READ --transform speed=diff",

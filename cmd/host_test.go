@@ -367,14 +367,22 @@ func TestCoordinator_OtherConfigurationLeavesTheRunResumable(t *testing.T) {
 	}
 }
 
-// TestSubmit_BringsOwnData: the coordinator needs the files neither to start a run nor to continue it.
+// recordings makes a folder of own data.
+func (c *hosts) recordings() (folder string) {
+	c.t.Helper()
+	folder = filepath.Join(filepath.Dir(c.dir), "csv")
+	c.must("data", "generate", "fhn", "--episodes", "12", "--length", "40", "--out", folder+"/")
+	return folder
+}
+
+// TestSubmit_BringsOwnData: the coordinator needs the files neither to start a run nor to continue it, and who asks about
+// the run in its folder needs them neither.
 func TestSubmit_BringsOwnData(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	first := c.coordinator()
 	first.says("coordinator ready")
-	folder := filepath.Join(filepath.Dir(c.dir), "csv")
-	c.must("data", "generate", "fhn", "--episodes", "12", "--length", "40", "--out", folder+"/")
+	folder := c.recordings()
 	words := []string{
 		"files", "env.files=" + folder, "env.window=20", "train.steps=60", "train.batch=8", "train.shards=4", "train.validation_episodes=4",
 		"model.hidden=8", "model.latent=3", "model.switches=2",
@@ -397,6 +405,51 @@ func TestSubmit_BringsOwnData(t *testing.T) {
 	await(t, func() bool { return c.show("own").State == store.Finished })
 	if got := c.info("own").ParametersSHA256; got != want {
 		t.Errorf("got %s, one process %s", got, want)
+	}
+	for _, line := range []string{"verify own --from 51", "diff own own", "eval own"} {
+		c.must(strings.Fields(line)...)
+	}
+}
+
+// TestSubmit_WaitsForNoRunThatCannotContinue: when the coordinator is started again, the data set of the run is gone.
+// Who waits for the run is told.
+func TestSubmit_WaitsForNoRunThatCannotContinue(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	first := c.coordinator()
+	first.says("coordinator ready")
+	folder := c.recordings()
+	submit := c.start("submit", "files", "env.files="+folder, "env.window=20", "train.steps=60", "train.batch=8", "train.shards=4", "model.hidden=8",
+		"--name", "own", "--wait")
+	first.says("data set received")
+	first.says("run opens: run=own")
+	if code := first.stop(); code != exitInterrupted {
+		t.Errorf("exit code %d", code)
+	}
+	if err := os.RemoveAll(store.DataFolder(c.dir)); err != nil {
+		t.Fatal(err)
+	}
+	c.coordinator().says("a run cannot continue")
+	if code := submit.wait(); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	submit.says("run own cannot continue: ")
+	submit.says("the coordinator does not have the data set")
+}
+
+// TestShow_NoLabelsOfANamesake: a run of this folder with the name of a coordinator's run has labels of its own.
+func TestShow_NoLabelsOfANamesake(t *testing.T) {
+	t.Parallel()
+	c, here := newCluster(t), newCLI(t)
+	c.coordinator().says("coordinator ready")
+	c.must("submit", "noise/smoke", "--name", "same", "--json") // without it, submit waits for a worker
+	here.must("train", "noise/smoke", "--name", "same", "--quiet")
+	here.must("runs", "label", "same", "--tag", "mine")
+	if r := here.must("runs", "show", "same"); !strings.Contains(r.out, "tags mine") {
+		t.Errorf("here:\n%s", r.out)
+	}
+	if r := here.must("runs", "show", "same", "--nats", c.broker.URL()); strings.Contains(r.out, "mine") || !strings.Contains(r.out, "at the coordinator") {
+		t.Errorf("at the coordinator:\n%s", r.out)
 	}
 }
 

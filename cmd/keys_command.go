@@ -80,6 +80,9 @@ func completeKeys(dir *string) cobra.CompletionFunc {
 func (a *app) changeKeys(dir string, names []string, act func(string, []string) error) error {
 	err := act(dir, names)
 	switch {
+	case errors.Is(err, cluster.ErrNoFolder):
+		return config.Hint(config.Usage(err), "name their folder with --dir, or create keys with: %s init --dir %s",
+			a.invoked, dir)
 	case errors.Is(err, cluster.ErrNoKey):
 		return config.Hint(config.Usage(err), "see which there are with: %s keys ls --dir %s", a.invoked, dir)
 	case errors.Is(err, cluster.ErrNeeded):

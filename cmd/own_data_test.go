@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -175,7 +176,7 @@ func TestOwnData_OneErrorAndTheRightCode(t *testing.T) {
 		{[]string{"env.files=" + data, "env.window=0"}, exitUsage, "they have 24 to 39 steps"},
 		{[]string{"env.files=" + data, "env.window=40"}, exitUsage, "env.window=40 is longer than the longest training episode"},
 		{[]string{"env.files=" + data, "env.normalise=nowhere.json"}, exitUsage, "env.normalise: open nowhere.json"},
-		{[]string{"env.files=" + data, "env.window=39"}, exitUsage, "is longer than all of 1 validation episode"},
+		{[]string{"env.files=" + data, "env.window=39"}, exitUsage, "is longer than the longest validation episode ("},
 		{[]string{"env.files=" + filepath.Join(data, "none.csv")}, exitUsage, "none.csv"},
 		{[]string{"env.files=" + bad}, exitData, "bad.csv"},
 	} {
@@ -301,5 +302,50 @@ func TestForecast_IntervalsOfLSTM(t *testing.T) {
 		if got, want := values["quantiles"][6+h]-values["quantiles"][h], 2*1.2816*math.Sqrt(truth); math.Abs(got/want-1) > 0.25 {
 			t.Errorf("%d steps ahead the interval is %.2f wide, in truth %.2f", h+1, got, want)
 		}
+	}
+}
+
+// TestTrain_TooManyFiles: a list of paths that no worker could be sent leaves no folder of a run.
+func TestTrain_TooManyFiles(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	one := filepath.Join(data, "e03.csv")
+	list := strings.Repeat(one+",", config.MaxSize/len(one)) + data
+	if r := c.run("train", "files", "env.files="+list, "--name", "many"); r.code != exitUsage ||
+		!strings.Contains(r.err, "more than the 524,288 allowed") || !strings.Contains(r.err, "quote a glob") {
+		t.Errorf("exit code %d, %.500s", r.code, r.err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "many")); err == nil {
+		t.Error("the run has a folder")
+	}
+}
+
+// TestCommas_InPaths: a file with a comma in its name is refused by that name wherever lists are split at commas, and
+// nothing is suggested that cannot work; its folder serves.
+func TestCommas_InPaths(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	data := filepath.Join(t.TempDir(), "data")
+	writeTrajectories(t, data, 12)
+	torn := filepath.Join(data, "a,b.csv")
+	if err := os.Rename(filepath.Join(data, "e03.csv"), torn); err != nil {
+		t.Fatal(err)
+	}
+	c.must(append([]string{"train", "files", "env.files=" + data, "--name", "mine"}, append(small, "train.steps=1")...)...)
+	for _, line := range [][]string{
+		{"fit", torn},
+		{"train", "files", "env.files=" + torn},
+		{"forecast", "mine", "--data", torn},
+		{"backtest", "mine", "--in", torn},
+	} {
+		r := c.run(line...)
+		if r.code != exitUsage || !strings.Contains(r.err, torn+": ") || !strings.Contains(r.err, "folder") {
+			t.Errorf("%v: exit code %d, %s", line, r.code, r.err)
+		}
+	}
+	if r := c.must("data", "info", torn); strings.Contains(r.out, "train files") || !strings.Contains(r.out, "rename the file") {
+		t.Errorf("data info suggests\n%s", r.out)
 	}
 }

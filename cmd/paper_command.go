@@ -55,7 +55,7 @@ kept in the folder measured, and are used if the run itself is gone.
 Sizes:
   smoke     minutes: every table and figure is written, but the models learn nothing
   quick     hours on two cores
-  standard  a weekend on two cores: quick's models with four times the batch and 60,000 updates
+  standard  17 hours on two cores: quick's models with four times the batch and 60,000 updates
   faithful  the paper's sizes and schedules, weeks on two cores
 
 Parts: ` + listOf(paper.Parts()) + `; also parts of one, e.g. table1/reacher or table1/reacher/normal`,
@@ -146,8 +146,11 @@ func (a *app) paper(f paperFlags) error {
 	if plan.Size == paper.Smoke {
 		s.Episodes = smokeEpisodes
 	}
-	// A folder with runs of another study is found before hours of training.
+	// A folder with runs of another study, or with files of the user, is found before hours of training.
 	if err := s.Check(); err != nil {
+		return err
+	}
+	if err := paper.Spare(f.out, "runs.csv"); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -183,7 +186,7 @@ func (a *app) paper(f paperFlags) error {
 const smokeEpisodes = 40
 
 // measuring limits how long configurations are timed before anything is trained.
-const measuring = 500 * time.Millisecond
+const measuring = 5 * time.Second
 
 // estimate prints on stderr what is left to train, and returns the cost of each trial: in seconds of one core, or
 // in updates where all take seconds. A smoke study is not timed, because timing would take as long as its trials.
@@ -291,7 +294,7 @@ where it is missing.`,
 }
 
 // reportRuns adds the evaluations that are asked for and missing, and writes the report. A run that is named twice,
-// or that does not exist, and a numbers.csv that would replace a file of a run, are usage errors.
+// or that does not exist, and files of the user or of a run that the report would replace, are usage errors.
 func (a *app) reportRuns(names, protocols []string, out string) error {
 	var list []paper.Run
 	for i, name := range names {
@@ -311,6 +314,9 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 			return fmt.Errorf("read the settings of run %s: %w", name, err)
 		}
 		list = append(list, paper.Run{Info: info, Overrides: overrides})
+	}
+	if err := paper.Spare(out); err != nil {
+		return err
 	}
 	err := a.untilSignal(a.err, "ending the measurement", func(ctx context.Context) error {
 		for _, name := range names {

@@ -33,6 +33,13 @@ func TestPaper(t *testing.T) {
 	if err != nil || string(again) != string(page) {
 		t.Errorf("the second report differs: %v", err)
 	}
+	own := t.TempDir()
+	if err := os.WriteFile(filepath.Join(own, "runs.csv"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.run("paper", "--size", "smoke", "--only", paperPart, "-o", own); r.code != exitUsage || !strings.Contains(r.err, "runs.csv, which no earlier report wrote") {
+		t.Errorf("a file of the user: %+v", r)
+	}
 	numbers, err := os.ReadFile(filepath.Join(out, "numbers.csv"))
 	if err != nil {
 		t.Fatal(err)

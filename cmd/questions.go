@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
-	"github.com/switchyard-ml/switchyard/export"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/serving"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -25,7 +23,7 @@ import (
 // forecastCommand is `forecast`: what follows the end of recordings, with quantiles. Without --controls it warns
 // that the controls to come are taken as zero.
 func (a *app) forecastCommand() *cobra.Command {
-	var f asking
+	f := asking{channels: true}
 	q := trained.Query{}
 	var levels []float64
 	f.suits = func(c *cobra.Command) error { return atLeast(c, 0, "horizon", "samples") }
@@ -70,6 +68,7 @@ of each array is the recording.`,
 		})
 	c.Aliases = []string{"predict"}
 	f.add(c, "continue")
+	f.addSeed(c)
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Samples, "samples", 0, "sample paths per forecast (default: eval.samples of the run)")
@@ -86,6 +85,9 @@ func (a *app) filterCommand() *cobra.Command {
 	var of serving.LinesOptions
 	f.suits = func(c *cobra.Command) error {
 		if f.lines() {
+			if err := unused(c, "means nothing with --in -: nothing is drawn at random", "seed"); err != nil {
+				return err
+			}
 			return unused(c, "means nothing with --in -: lines come and go", append([]string{"out", "part"}, readNames()...)...)
 		}
 		return unused(c, "is about the lines of --in -", "recording", "begin")
@@ -112,6 +114,7 @@ serve --model does the same over HTTP and NATS.`,
 			})(run)
 		})
 	f.add(c, "filter")
+	f.addSeed(c)
 	a.jsonFlag(c)
 	c.Flags().StringVar(&of.Of, "recording", "", "with --in -: the recording of training whose scale the series has, "+
 		"where each has its own")
@@ -122,7 +125,7 @@ serve --model does the same over HTTP and NATS.`,
 
 // smoothCommand is `smooth`: the latent state of each step by the whole recording.
 func (a *app) smoothCommand() *cobra.Command {
-	var f asking
+	f := asking{channels: true}
 	c := a.question(&f, "smooth NAME", "Infer states from whole recordings, and fill gaps",
 		`Infer the latent state at each step from the whole recording, before and after it, and
 the observation that the model expects there. This fills in missing values. Files hold
@@ -137,7 +140,7 @@ observations [steps, channels], mean and sd [steps, states].`,
 // segmentCommand is `segment`: the regimes of recordings, and how well they fit true ones where the data hold
 // these.
 func (a *app) segmentCommand() *cobra.Command {
-	var f asking
+	f := asking{channels: true}
 	c := a.question(&f, "segment NAME", "Divide recordings into regimes",
 		`Divide recordings into regimes: the probability of each regime at each step, how long
 regimes last, which regime follows which, and the linear system of each regime with its
@@ -155,6 +158,7 @@ F1 of the boundaries.`,
 			return run.SegmentAll(list, c, f.seed)
 		}))
 	f.add(c, "segment")
+	f.addSeed(c)
 	a.jsonFlag(c)
 	c.Flags().StringVar(&f.reading.truth, "truth", "", "`COLUMN` (or array) with the true regime of each step as a whole "+
 		"number (default: z)")
@@ -175,6 +179,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 			return run.LinearizeAll(list, c, f.seed)
 		}))
 	f.add(c, "linearize along")
+	f.addSeed(c)
 	a.jsonFlag(c)
 	return c
 }
@@ -182,7 +187,7 @@ A [steps, states, states], B, bias, C, state and moduli; the first step has none
 // simulateCommand is `simulate`: series from the model alone, with given controls, or like each of given
 // recordings.
 func (a *app) simulateCommand() *cobra.Command {
-	var f asking
+	f := asking{channels: true}
 	var q trained.SimulateQuery
 	f.suits = func(c *cobra.Command) error {
 		if len(f.data) > 0 {
@@ -219,6 +224,9 @@ of episodes if there are several: data commands read the npz.`,
 			if err != nil {
 				return err
 			}
+			if err := f.drawn(columns); err != nil {
+				return err
+			}
 			if f.controls != "" {
 				p, err := readControls(f.controls, columns, trained.Recording{})
 				if err != nil {
@@ -237,8 +245,9 @@ of episodes if there are several: data commands read the npz.`,
 			return a.tell(&f, trained.Simulations(list, columns))
 		})
 	f.addOut(c)
+	f.addSeed(c)
 	a.jsonFlag(c)
-	f.reading.add(c)
+	f.reading.add(c, true)
 	c.Flags().StringSliceVar(&f.in, "in", nil, "files with recordings: generate one series for each, with its controls "+
 		"and its length")
 	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls, one row per step, instead of --steps: CSV, "+
@@ -310,7 +319,7 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 			if err != nil {
 				return err
 			}
-			q.Threads = a.cores
+			q.Threads, q.Seed = a.cores, f.seed
 			r, err := run.Backtest(data, q)
 			if errors.Is(err, eval.ErrOptions) {
 				return config.Hint(config.Usage(err), "choose a smaller --prefix or --horizon")
@@ -333,8 +342,9 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 		})
 	c.Flags().StringSliceVar(&f.data, "data", nil, "files to predict (default: the recordings that the run held out)")
 	c.Flags().StringSliceVar(&f.in, "in", nil, "same as --data")
-	f.reading.add(c)
+	f.reading.add(c, true)
 	f.addOut(c)
+	c.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the random paths (default: that of the run)")
 	a.jsonFlag(c)
 	c.Flags().IntVar(&q.Horizon, "horizon", 0, "time steps to predict (default: eval.horizon of the run)")
 	c.Flags().IntVar(&q.Prefix, "prefix", 0, "time steps seen before a prediction (default: half a training window, "+
@@ -343,51 +353,5 @@ hold mae, rmse, mase and crps [predictors, horizon], coverage, levels and predic
 		"fewer where that gives few starts)")
 	c.Flags().IntVar(&q.Season, "season", 0, "season of the seasonal rule, in time steps (default: found in the "+
 		"training data)")
-	return c
-}
-
-// exportCommand is `export`: it writes a model for other programs. An unknown format, and a family of models that
-// the format has no graphs for, are usage errors.
-func (a *app) exportCommand() *cobra.Command {
-	var f asking
-	var o trained.ExportOptions
-	var dir string
-	f.suits = func(c *cobra.Command) error { return atLeast(c, 0, "horizon") }
-	c := a.question(&f, "export NAME", "Export a model for other programs",
-		`Write a trained model for other programs: its tensors as safetensors or npz, with a
-description of its steps that deploy/python/switchyard.py runs with numpy alone; or an
-ONNX file for each step: encoder, initial, filter_step, transition, predict
-(--horizon steps at once) and emission. They use the units of the data.`,
-		"  "+a.invoked+" export mine --format onnx -o model\n  "+a.invoked+" export mine --format npz -o model --horizon 24",
-		func(run *trained.Run) error {
-			if dir == "" {
-				dir = filepath.Join(a.runsDir, run.Info().Name, "export")
-			}
-			var outputs []string
-			for _, name := range export.TensorFiles {
-				outputs = append(outputs, filepath.Join(dir, name))
-			}
-			if err := a.spare(run.Info().Name, outputs, nil); err != nil {
-				return err
-			}
-			paths, err := run.Export(dir, o)
-			if errors.Is(err, export.ErrFormat) {
-				return config.Usagef("--format %s: must be safetensors, npz or onnx", o.Format)
-			}
-			if errors.Is(err, trained.ErrUnable) {
-				return config.Hint(err, "--format npz and --format safetensors work with every family")
-			}
-			if err != nil {
-				return err
-			}
-			return a.wroteFiles(paths...)
-		})
-	a.jsonFlag(c)
-	c.Flags().StringVar(&o.Format, "format", "npz", "safetensors, npz or onnx")
-	c.Flags().StringVarP(&dir, "out", "o", "", "output folder (default: export in the run's folder)")
-	c.Flags().IntVar(&o.Horizon, "horizon", 0, "time steps in the predict graph (default: eval.horizon of the run)")
-	f.addCheckpoint(c)
-	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]cobra.Completion{"safetensors", "npz", "onnx"},
-		cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -38,6 +38,16 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s has changed: %v", name, err)
 		}
 	}
+	notes := filepath.Join(t.TempDir(), "report.md")
+	if err := os.WriteFile(notes, []byte("my notes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.run("report", "a", "-o", filepath.Dir(notes)); r.code != exitUsage || !strings.Contains(r.err, notes) || !strings.Contains(r.err, "choose another folder") {
+		t.Errorf("a file of the user: %+v", r)
+	}
+	if text, err := os.ReadFile(notes); err != nil || string(text) != "my notes" {
+		t.Errorf("the file of the user is %q, %v", text, err)
+	}
 	for _, args := range [][]string{{"report", "none"}, {"report", "a", "a"}, {"report", "a", "--protocol", "pixels"}} {
 		if r := c.run(args...); r.code == 0 {
 			t.Errorf("%v is accepted", args)

@@ -44,7 +44,7 @@ with. The parameters end up the same, bit for bit, as without the interruption.`
 // with what to do next. A name without a run, and a run that another process holds, are usage errors. Damaged
 // checkpoints are skipped with a warning.
 func (a *app) resume(name string, flags trainFlags) error {
-	place := lead.Place{Kinds: a.kinds, RunsDir: a.runsDir, Data: lead.NewStore(a.runsDir), Command: a.command}
+	place := lead.Place{Kinds: a.kinds, RunsDir: a.runsDir, Command: a.command}
 	r, err := lead.Reopen(place, name, flags.slots)
 	if errors.Is(err, lead.ErrFinished) {
 		info, loadErr := store.Load(a.runsDir, name)
@@ -80,7 +80,8 @@ func (a *app) resume(name string, flags trainFlags) error {
 const mostRegimeSteps = 20000
 
 // showRegimes divides the recordings of a finished run on own data into regimes, prints how long they last and how the
-// system moves in each, and writes figures/regimes.png and tables/segments.csv. Families without regimes show nothing.
+// system moves in each, and writes tables/segments.csv and, unless they are images, figures/regimes.png. Families
+// without regimes show nothing.
 func (a *app) showRegimes(run *store.Run) error {
 	open, err := a.open(run.Name(), trained.Best)
 	if err != nil {
@@ -107,7 +108,11 @@ func (a *app) showRegimes(run *store.Run) error {
 	if err := errors.Join(a.printf("\n"), y.WriteText(a.out)); err != nil {
 		return err
 	}
-	for _, path := range []string{run.Path("figures", "regimes.png"), run.Path("tables", "segments.csv")} {
+	paths := []string{run.Path("figures", "regimes.png"), run.Path("tables", "segments.csv")}
+	if y.Figure == nil {
+		paths = paths[1:]
+	}
+	for _, path := range paths {
 		if err := a.replaceFile(path, func(w io.Writer) error { return y.Write(w, path) }); err != nil {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
@@ -141,14 +146,18 @@ func (a *app) insteadOf(c config.Config, name string) [][]string {
 	return next
 }
 
-// usesOf are commands that use a model that was trained on own data.
-func (a *app) usesOf(c config.Config, name string) [][]string {
+// usesOf are commands that use a model that was trained on own data, which may be images.
+func (a *app) usesOf(c config.Config, name string, images bool) [][]string {
 	forecasts := name
 	if own, ok := c.Env.Settings.(*files.Settings); ok && strings.Contains(own.Files, name+".") {
 		forecasts += "-next" // the data are never replaced
 	}
+	out := forecasts + ".csv"
+	if !images {
+		out += "," + forecasts + ".png"
+	}
 	next := [][]string{
-		{"forecast", name, "--out", forecasts + ".csv," + forecasts + ".png"},
+		{"forecast", name, "--out", out},
 		{"export", name, "--format", "npz"},
 	}
 	if slices.Contains(trained.Exports.Families, c.Model.Kind) {

@@ -1,8 +1,11 @@
 package cmd
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -171,7 +174,21 @@ func flagError(c *cobra.Command, err error) error {
 	if unknown && near != "" {
 		return config.Hint(config.Usage(err), "did you mean --%s?", near)
 	}
+	var number *strconv.NumError
+	if errors.As(err, &number) {
+		before, _, _ := strings.Cut(err.Error(), "strconv.")
+		err = fmt.Errorf("%s%q is no %s", before, number.Num, cmp.Or(numberKinds[number.Func], "number"))
+		if errors.Is(number, strconv.ErrRange) {
+			err = fmt.Errorf("%s%q is out of range", before, number.Num)
+		}
+	}
 	return config.Hint(config.Usage(err), "%s --help lists the flags", c.CommandPath())
+}
+
+// numberKinds are what the functions of strconv read, by their names.
+var numberKinds = map[string]string{
+	"Atoi": "whole number", "ParseInt": "whole number", "ParseUint": "whole number of 0 or more",
+	"ParseFloat": "number", "ParseBool": "true or false",
 }
 
 // exactly is cobra.ExactArgs with a usage error that names the arguments: exactly("A", "B") wants two, exactly()
@@ -183,9 +200,9 @@ func exactly(words ...string) cobra.PositionalArgs {
 		}
 		want := "no arguments"
 		if len(words) > 0 {
-			want = strings.Join(words, " ")
+			want = terminal.Count(len(words), "argument") + ", " + strings.Join(words, " ")
 		}
-		return config.Hint(config.Usagef("%s takes %s, got %d arguments", c.CommandPath(), want, len(args)),
+		return config.Hint(config.Usagef("%s takes %s; got %d", c.CommandPath(), want, len(args)),
 			"%s --help says more", c.CommandPath())
 	}
 }

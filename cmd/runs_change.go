@@ -179,6 +179,7 @@ func (a *app) runsPruneCommand() *cobra.Command {
 
   finished runs        all checkpoints but the best and the last
   finished sweeps      checkpoints and logs of complete trials that lost
+  data sets            that were submitted to a coordinator, and that no run or sweep names any more
   with --older-than    whole finished runs of that age or older
 
 It lists what would be removed and how much space that frees, and asks. It keeps runs that can be resumed, runs and sweeps in
@@ -189,7 +190,7 @@ progress, sweeps with keep: all, and runs whose files the configuration of anoth
 	}
 	c.Flags().StringVar(&f.older, "older-than", "", "`AGE` from which whole finished runs are removed: 12h, 30d, 8w "+
 		"(default: none are)")
-	c.Flags().StringVar(&f.sweeps, "sweeps-dir", "sweeps", "folder of the sweeps")
+	c.Flags().StringVar(&f.sweeps, "sweeps-dir", usualSweeps, "folder of the sweeps")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	c.Flags().BoolVar(&f.dry, "dry-run", false, "list what would be removed, and remove nothing")
 	a.jsonFlag(c)

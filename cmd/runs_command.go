@@ -164,7 +164,11 @@ func (a *app) runsShowCommand() *cobra.Command {
 			case a.asJSON:
 				return a.printJSON(r)
 			}
-			return a.showRun(r, folder)
+			var labels store.Labels
+			if link.url == "" { // a coordinator does not tell those of its runs
+				labels, _ = store.ReadLabels(a.runsDir, r.Name) // what is damaged is in the list of damage
+			}
+			return a.showRun(r, labels, folder)
 		},
 	}
 	link.add(c, a)
@@ -240,8 +244,9 @@ func (a *app) stopRun(ctx context.Context, client *ops.Client, name string) erro
 	}
 }
 
-// showRun prints a table about a run. folder is the path of its folder, or says where it is.
-func (a *app) showRun(r web.Run, folder string) error {
+// showRun prints a table about a run with its labels; none: it has none, or they are not known. folder is the path of
+// its folder, or says where it is.
+func (a *app) showRun(r web.Run, l store.Labels, folder string) error {
 	info := r.Info
 	table := terminal.NewTable("run", info.Name).Left(1)
 	state := string(info.State)
@@ -261,7 +266,7 @@ func (a *app) showRun(r web.Run, folder string) error {
 	if info.Was != "" {
 		table.Row("renamed", "it began as "+info.Was)
 	}
-	if l, err := store.ReadLabels(a.runsDir, info.Name); err == nil && !reflect.DeepEqual(l, store.Labels{}) {
+	if !reflect.DeepEqual(l, store.Labels{}) {
 		table.Row("labels", labelled(l))
 	}
 	table.Row("step", terminal.Group(info.Step)+" of "+terminal.Group(info.Steps))

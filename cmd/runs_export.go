@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +44,9 @@ func (a *app) runsExportCommand() *cobra.Command {
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := f.check(c); err != nil {
+				return err
+			}
 			return a.missingRun(a.exportRun(c.Context(), args[0], f))
 		},
 	}
@@ -59,12 +63,21 @@ func (a *app) runsExportCommand() *cobra.Command {
 	return c
 }
 
-// exportRun writes the metrics of a run in the form f.to, or sends them. An unknown form, event files in the folder
-// of a run that still writes its own, and a missing address of the server are usage errors.
-func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
+// check returns a usage error for an unknown form, and for flags that mean nothing to the form.
+func (f *exporting) check(c *cobra.Command) error {
 	switch {
 	case !slices.Contains(forms, f.to):
 		return config.Usagef("--to %s: the forms are %s", f.to, strings.Join(forms, ", "))
+	case f.to == "mlflow":
+		return unused(c, "means nothing with --to mlflow: it writes no file", "out")
+	}
+	return unused(c, "is about a server, and --to "+f.to+" writes files", "url", "experiment")
+}
+
+// exportRun writes the metrics of a run in the form f.to, or sends them. Event files in the folder of a run that still
+// writes its own, and a missing address of the server are usage errors.
+func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
+	switch {
 	case f.to == "csv":
 		return a.exportCSV(name, f.out)
 	case f.to == "tensorboard":
@@ -126,10 +139,13 @@ type sent struct {
 }
 
 // exportCSV writes the metrics of a run as a table, NAME.csv if out is empty. It refuses to replace a file of the
-// run.
+// run, and under the name that nobody gave one that is no such table.
 func (a *app) exportCSV(name, out string) error {
 	if out == "" {
 		out = name + ".csv"
+		if err := spareTable(out); err != nil {
+			return err
+		}
 	}
 	if _, err := store.Load(a.runsDir, name); err != nil {
 		return err
@@ -144,4 +160,13 @@ func (a *app) exportCSV(name, out string) error {
 		return err
 	}
 	return a.wroteFiles(out)
+}
+
+// spareTable returns a usage error for a file that is there and does not begin as tables of metrics do.
+func spareTable(path string) error {
+	if _, err := os.Lstat(path); err != nil || store.IsTable(path) {
+		return nil
+	}
+	return config.Hint(config.Usagef("%s exists, and no earlier export wrote it", path),
+		"choose another name: -o FILE, which replaces a file")
 }

@@ -37,21 +37,20 @@ Ctrl-C ends it.`,
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if model.run == "" {
+				if err := unused(c, "is for a served model: name one with --model", "checkpoint", "max-clients", "history",
+					"nats", "nkey", "tls-ca"); err != nil {
+					return err
+				}
 				return a.serve(flags, sweepsDir)
 			}
-			if !c.Flags().Changed("nats") {
-				model.connection.url = ""
-			} else if err := model.connection.check(c); err != nil {
-				return err
-			}
-			if err := atLeast(c, 1, "max-clients", "history"); err != nil {
+			if err := model.check(c); err != nil {
 				return err
 			}
 			return a.serveModel(flags, model)
 		},
 	}
 	flags.add(c)
-	c.Flags().StringVar(&sweepsDir, "sweeps-dir", "sweeps", "folder of sweeps to show")
+	c.Flags().StringVar(&sweepsDir, "sweeps-dir", usualSweeps, "folder of sweeps to show")
 	c.Flags().StringVar(&model.run, "model", "", "serve the trained model of this run")
 	c.Flags().StringVar(&model.checkpoint, "checkpoint", model.checkpoint, "of the model: best (by validation) or last")
 	c.Flags().IntVar(&model.limits.Clients, "max-clients", model.limits.Clients,
@@ -87,6 +86,22 @@ type modelFlags struct {
 	checkpoint string
 	connection connection
 	limits     serving.Limits
+}
+
+// check returns a usage error for flags that are wrong or mean nothing with --model. A broker that only the
+// environment names is not used.
+func (f *modelFlags) check(c *cobra.Command) error {
+	if err := unused(c, "means nothing with --model: the page of runs shows sweeps", "sweeps-dir"); err != nil {
+		return err
+	}
+	if err := atLeast(c, 1, "max-clients", "history"); err != nil {
+		return err
+	}
+	if c.Flags().Changed("nats") {
+		return f.connection.check(c)
+	}
+	f.connection.url = ""
+	return unused(c, "is about the broker of --nats, and none is given", "nkey", "tls-ca")
 }
 
 // serveModel serves a trained model over HTTP, and over NATS where a broker is named, until a signal ends it.

@@ -140,16 +140,18 @@ func (a *app) announceInterrupt(to io.Writer, what string, patient bool) {
 	}
 }
 
-// errSignal is returned when the user ended a command that does nothing which could be lost.
+// errSignal is returned when the user ended a command that does nothing which could be lost, or that has written some
+// of its results.
 var errSignal = errors.New("interrupted")
 
 // errInterrupted is returned when the user ended work that leaves nothing behind.
 var errInterrupted = errors.New("interrupted: nothing was written")
 
-// leftovers are the files and folders that exist only while work is done.
+// leftovers are the files and folders that exist only while work is done, until keep makes results of them.
 type leftovers struct {
 	mu    sync.Mutex
 	paths map[string]bool
+	kept  bool // a result is there
 	over  bool // the work was interrupted: nothing may be made any more
 }
 
@@ -175,7 +177,19 @@ func (l *leftovers) make(create func() (path string, err error)) (path string, f
 	}, nil
 }
 
-// remove removes what the interrupted work would leave behind.
+// keep gives what was made its final place. An interruption comes before it or after it, as in make.
+func (l *leftovers) keep(place func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return errInterrupted
+	}
+	err := place()
+	l.kept = l.kept || err == nil
+	return err
+}
+
+// remove removes what the interrupted work would leave behind. Nothing is made or kept any more.
 func (l *leftovers) remove() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,5 +213,9 @@ func (a *app) atOnce(work func() error) error {
 		return err
 	case <-signals:
 	}
-	return errors.Join(errInterrupted, a.leftovers.remove())
+	fault := a.leftovers.remove()
+	if a.leftovers.kept {
+		return errors.Join(errSignal, fault)
+	}
+	return errors.Join(errInterrupted, fault)
 }

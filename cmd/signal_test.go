@@ -208,3 +208,35 @@ func TestLeftovers_InterruptedWhileAFileIsMade(t *testing.T) {
 		t.Errorf("error %v, want %v", err, errInterrupted)
 	}
 }
+
+// TestAtOnce_SaysWhetherSomethingWasWritten: a result is kept before an interruption or not at all.
+func TestAtOnce_SaysWhetherSomethingWasWritten(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		results int
+		want    error
+	}{{0, errInterrupted}, {1, errSignal}} {
+		a, over := &app{}, make(chan struct{})
+		err := a.atOnce(func() error {
+			for range test.results {
+				if err := a.leftovers.keep(func() error { return nil }); err != nil {
+					t.Error(err)
+				}
+			}
+			a.watch.forward(os.Interrupt)
+			<-over
+			return nil
+		})
+		close(over)
+		if !errors.Is(err, test.want) {
+			t.Errorf("with %d results: %v, want %v", test.results, err, test.want)
+		}
+		err = a.leftovers.keep(func() error {
+			t.Error("a result is kept after the interruption")
+			return nil
+		})
+		if !errors.Is(err, errInterrupted) {
+			t.Errorf("error %v, want %v", err, errInterrupted)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -79,4 +81,55 @@ func TestOutputs_SpareInputs(t *testing.T) {
 	}
 	c.must("forecast", "mine", "--horizon", "2", "--out", filepath.Join(folder, "next.csv"))
 	c.must("forecast", "mine", "--horizon", "2", "--out", filepath.Join(folder, "next.csv")) // answers are replaced
+}
+
+// TestOutputs_SpareFilesOfOthers: under names that nobody gave, files that no earlier command wrote stay, and those that
+// one did are replaced.
+func TestOutputs_SpareFilesOfOthers(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--quiet", "--name", "m1", "train.steps=3")
+	wave := c.write("w.csv", pendulum)
+	for i, test := range []struct{ line, file string }{
+		{"data show " + wave, "trajectories.svg"},
+		{"data show " + wave, "trajectories.png"},
+		{"data show " + wave, "trajectories_episode0.csv"},
+		{"export m1", "model.json"},
+		{"export m1", "weights.npz"},
+	} {
+		path := filepath.Join(c.folder(), fmt.Sprint(i), test.file)
+		line := append(strings.Fields(test.line), "-o", filepath.Dir(path))
+		if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, path, `{"format": "mine"}`)
+		if r := c.run(line...); r.code != exitUsage || !strings.Contains(r.err, path+", which no earlier") {
+			t.Errorf("%v: exit code %d, %s", line, r.code, r.err)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != `{"format": "mine"}` {
+			t.Errorf("%v: %s was changed (%v)", line, test.file, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // what the command itself wrote is replaced
+			c.must(line...)
+		}
+	}
+}
+
+// TestRunsExport_SparesFilesOfOthers: NAME.csv is replaced if an earlier export wrote it; FILE of -o always.
+func TestRunsExport_SparesFilesOfOthers(t *testing.T) {
+	c := newCLI(t)
+	t.Chdir(c.folder())
+	c.must("train", "noise/smoke", "--quiet", "--name", "m1", "train.steps=3")
+	mine := c.write("m1.csv", pendulum)
+	if r := c.run("runs", "export", "m1"); r.code != exitUsage || !strings.Contains(r.err, "m1.csv exists, and no earlier export wrote it") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+	if text, err := os.ReadFile(mine); err != nil || string(text) != pendulum {
+		t.Errorf("the file was changed (%v)", err)
+	}
+	c.must("runs", "export", "m1", "-o", "m1.csv")
+	c.must("runs", "export", "m1")
 }

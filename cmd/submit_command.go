@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/store"
@@ -205,8 +206,9 @@ func (a *app) follow(ctx context.Context, client *ops.Client, link connection, n
 }
 
 // outcome reports whether a run has ended for good, and how. A run that was interrupted by the end of its coordinator
-// has not: it continues when the coordinator is started again.
+// has not: it continues when the coordinator is started again. One that the coordinator could not continue then has.
 func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
+	const again = "when the reason is removed, submit it again under its name: it continues from its last checkpoint"
 	switch {
 	case r.State == store.Finished:
 		return true, a.result(r.Info, func() error {
@@ -214,10 +216,12 @@ func (a *app) outcome(r web.Run, link connection) (over bool, err error) {
 		})
 	case r.State == store.Failed:
 		return true, config.Hint(fmt.Errorf("run %s failed at step %s: %s", r.Name, terminal.Group(r.Step), r.ExitReason),
-			"when the reason is removed, submit it again under its name: it continues from its last checkpoint")
+			again)
 	case r.State == store.Interrupted && r.Stopped:
 		return true, config.Hint(fmt.Errorf("%w: %w", interrupted{r.Name, r.Checkpoint}, coordinator.ErrInterrupted),
 			"continue with: submit the same configuration with --name %s", r.Name)
+	case r.State == store.Interrupted && r.Live == nil && r.ExitReason != lead.Shutdown, r.State == store.Damaged:
+		return true, config.Hint(fmt.Errorf("run %s cannot continue: %s", r.Name, r.ExitReason), again)
 	}
 	return false, nil
 }

@@ -23,6 +23,9 @@ import (
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
+// usualSweeps is the folder of sweeps where --sweeps-dir is not given.
+const usualSweeps = "sweeps"
+
 // sweepFlags are the flags of the sweep command.
 type sweepFlags struct {
 	// Flags of the workers and the broker of this process, and of the page; pageSaid: --web was given.
@@ -66,7 +69,7 @@ on any number of workers.`,
 		"key=range(0,3) or key=choice(a,b)")
 	c.Flags().BoolVar(&flags.dry, "dry-run", false, "print what would be done, and do nothing")
 	a.jsonFlag(c)
-	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", "sweeps", "folder of sweeps")
+	c.PersistentFlags().StringVar(&flags.dir, "sweeps-dir", usualSweeps, "folder of sweeps")
 	c.AddCommand(a.sweepListCommand(flags), a.sweepShowCommand(flags), a.sweepBestCommand(flags),
 		a.sweepExtendCommand(flags), a.sweepSubmitCommand(flags))
 	for _, o := range orders {
@@ -79,7 +82,10 @@ on any number of workers.`,
 // name of --name or one made of the first argument. Arguments behind a file, and a file that cannot be read, are
 // usage errors.
 func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, error) {
-	r := trials.Request{Kinds: a.kinds, Environment: a.settings(), Folder: trials.Folder{Dir: flags.dir, Name: flags.name}}
+	r := trials.Request{
+		Kinds: a.kinds, Environment: a.settings(), Folder: trials.Folder{Dir: flags.dir, Name: flags.name},
+		Line: a.linesAbout(flags.dir),
+	}
 	if flags.many {
 		text, err := trials.FromArguments(args)
 		if err != nil {
@@ -87,7 +93,7 @@ func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, err
 		}
 		r.Path, r.Text = "command line", text
 		if r.Folder.Name == "" {
-			r.Folder.Name = strings.ReplaceAll(args[0], "/", "-") + "-sweep"
+			r.Folder.Name = manyName(args[0])
 		}
 		return r, nil
 	}
@@ -116,6 +122,14 @@ func (a *app) sweepRequest(args []string, flags sweepFlags) (trials.Request, err
 	return r, nil
 }
 
+// manyName is the name of a grid of the command line around a preset, or a file.
+func manyName(base string) string {
+	if trials.IsFile(base) {
+		return nameOf(base) + "-sweep"
+	}
+	return strings.ReplaceAll(base, "/", "-") + "-sweep"
+}
+
 // sweep leads a new sweep, or continues the one of this name, and prints its best trials. A sweep whose trials all
 // failed is an error after that. With --dry-run it prints the plan alone.
 func (a *app) sweep(args []string, flags sweepFlags) error {
@@ -126,7 +140,7 @@ func (a *app) sweep(args []string, flags sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	j, err := trials.Prepare(request)
+	j, err := trials.Continue(request)
 	if err != nil {
 		return err
 	}
@@ -166,7 +180,10 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	show := newSweepScreen(screen, j, a)
 	// The broker listens by now: an address in use leaves no folder behind.
 	h, err := j.Host(lead.Config{Command: a.command, Mistaken: mistaken, Memory: flags.train.share.host()}, transport,
-		trials.Leader{Page: web.SweepFile, Show: show.changed, Program: a.invoked, Threads: a.cores, Log: log}, extend)
+		trials.Leader{
+			Page: web.SweepFile, Show: show.changed, Program: a.invoked, Line: a.linesAbout(flags.dir),
+			Word: terminal.Quoted, Threads: a.cores, Log: log,
+		}, extend)
 	if err != nil {
 		return err
 	}
@@ -191,11 +208,8 @@ func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	}
 	dismiss()
 	if errors.Is(err, sweep.ErrInterrupted) {
-		again := a.invoked + " sweep show " + j.Folder.Name
-		if flags.dir != "sweeps" {
-			again += " --sweeps-dir " + flags.dir
-		}
-		return config.Hint(err, "the same command continues it; results so far: %s", again)
+		return config.Hint(err, "the same command continues it; results so far: %s",
+			a.aboutSweeps(flags.dir, "sweep", "show", j.Folder.Name))
 	}
 	return err
 }

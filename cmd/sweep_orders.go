@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -128,7 +129,7 @@ func writeSweep(w io.Writer, v *trials.Shown) error {
 		t := v.Trial(id)
 		row := []string{strconv.Itoa(t.ID), string(t.State), terminal.Group(t.Update)}
 		for i := range v.Metrics {
-			row = append(row, estimateText(t, i))
+			row = append(row, estimateText(t, i, v.Replicates.Aggregate))
 		}
 		settings := settingsText(t, v.Keys())
 		if t.Confirms > 0 {
@@ -170,8 +171,9 @@ func settingsText(t *sweep.ReportTrial, keys []string) string {
 	return strings.Join(list, " ")
 }
 
-// estimateText is the mean of a few runs with its interval, or the value of one, of a metric of a trial.
-func estimateText(t *sweep.ReportTrial, metric int) string {
+// estimateText is the mean of a few runs with its interval, or the value of one, of a metric of a trial. Another value
+// of the runs that ranks trials comes before it, with its name.
+func estimateText(t *sweep.ReportTrial, metric int, by sweep.Aggregate) string {
 	if metric >= len(t.Values) {
 		return "-"
 	}
@@ -179,48 +181,15 @@ func estimateText(t *sweep.ReportTrial, metric int) string {
 	if e.N == 1 {
 		return metricText(e.Mean)
 	}
-	return fmt.Sprintf("%s [%s, %s]", metricText(e.Mean), metricText(e.Low), metricText(e.High))
+	text := fmt.Sprintf("%s [%s, %s]", metricText(e.Mean), metricText(e.Low), metricText(e.High))
+	if ranksByMean(by) || metric >= len(t.Score) {
+		return text
+	}
+	return fmt.Sprintf("%s %s, mean %s", by, metricText(t.Score[metric]), text)
 }
 
-// sweepBestCommand is `sweep best`.
-func (a *app) sweepBestCommand(flags *sweepFlags) *cobra.Command {
-	return a.sweepAskCommand(flags, sweepAsk{
-		cobra.Command{Use: "best NAME", Short: "Print the best trial and the command that reproduces it"},
-		func(sweeps trials.Operations, args []string) (any, func() error, error) {
-			b, err := sweeps.Best(args[0])
-			return b, func() error { return a.writeBest(b) }, err
-		},
-	})
-}
-
-// writeBest writes the best trials, and the command that trains the same again.
-func (a *app) writeBest(b *trials.Best) error {
-	out := &printer{w: a.out}
-	for i := range b.Trials {
-		t := &b.Trials[i]
-		out.printf("trial %d  %s\n", t.ID, settingsText(t, b.Keys))
-		for i, m := range b.Metrics {
-			of := ""
-			if n := len(t.Runs); n > 1 {
-				of = fmt.Sprintf("  mean of %d seeds, with its 95 %% interval", n)
-			}
-			out.printf("  %s %s%s\n", m.Name, estimateText(t, i), of)
-		}
-		for j := range b.Searched {
-			if o := &b.Searched[j]; o.ID == t.Confirms {
-				out.printf("  in the search it had %s: the best of many is lucky\n", estimateText(o, 0))
-			}
-		}
-	}
-	if !b.Confirmed {
-		out.printf("\nnote: this is the best of %d trials, and expected to be worse with other seeds; confirm: {top: 3, "+
-			"seeds: 5} in the sweep file runs the best again\n", b.Tried)
-	}
-	if b.Command != "" {
-		out.printf("\nagain, to the same bits\n  %s\n", b.Command)
-	}
-	return out.err
-}
+// ranksByMean reports whether trials are ranked by the mean of their runs; an older release does not say by what.
+func ranksByMean(by sweep.Aggregate) bool { return by == "" || by == sweep.Mean }
 
 // sweepExtendCommand is `sweep extend`. It leads a sweep of the folder itself; a coordinator continues its own.
 func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
@@ -362,6 +331,7 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 		return err
 	}
 	if flags.dry {
+		j.Folder.Dir = "" // it has none here
 		return a.sweepPlan(j, flags, a.out)
 	}
 	return a.remoteSweeps(link, func(sweeps trials.Remote) error {
@@ -381,14 +351,22 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 // onSweeps calls do with the sweeps of a command: those of a coordinator if a broker is named and no folder, or else
 // those of the folder.
 func (a *app) onSweeps(c *cobra.Command, link connection, flags *sweepFlags, do func(trials.Operations) error) error {
-	if link.url == "" || c.Flags().Changed("sweeps-dir") {
-		sweeps := &trials.Sweeps{Dir: flags.dir, Kinds: a.kinds, Leader: trials.Leader{Program: a.invoked}}
+	if !remote(c, link) {
+		sweeps := &trials.Sweeps{Dir: flags.dir, Kinds: a.kinds, Leader: trials.Leader{
+			Program: a.invoked, Line: a.linesAbout(flags.dir),
+		}}
 		return do(folderSweeps{sweeps, a, *flags})
 	}
-	if err := link.check(c); err != nil {
+	const why = "means nothing with --nats: the coordinator leads the sweep"
+	if err := cmp.Or(link.check(c), unused(c, why, leadNames()...)); err != nil {
 		return err
 	}
 	return a.remoteSweeps(link, func(sweeps trials.Remote) error { return do(sweeps) })
+}
+
+// remote reports whether a command asks for the sweeps of a coordinator.
+func remote(c *cobra.Command, link connection) bool {
+	return link.url != "" && !c.Flags().Changed("sweeps-dir")
 }
 
 // remoteSweeps calls do with the sweeps of the coordinator at a broker.
@@ -406,7 +384,9 @@ func (a *app) remoteSweeps(link connection, do func(trials.Remote) error) error 
 func (a *app) hostedSweeps(dir string, log hclog.Logger) *trials.Sweeps {
 	return &trials.Sweeps{
 		Dir: dir, Kinds: a.kinds,
-		Leader: trials.Leader{RunsDir: a.runsDir, Page: web.SweepFile, Program: a.invoked, Threads: a.cores, Log: log},
+		Leader: trials.Leader{
+			RunsDir: a.runsDir, Page: web.SweepFile, Program: a.invoked, Word: terminal.Quoted, Threads: a.cores, Log: log,
+		},
 	}
 }
 

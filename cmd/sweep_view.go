@@ -25,6 +25,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	}
 	s := &j.File.Spec
 	facts := terminal.Facts{
+		// A sweep for a coordinator has no folder here.
 		{"sweep", fmt.Sprintf("%s, method %s, seed %d, around preset %s", j.Folder.Path(), s.Method, s.Seed,
 			j.Base.Config.Preset)},
 		{"trials", fmt.Sprintf("%s, %s in all", terminal.Count(p.Work.Trials, "trial"), terminal.Count(p.Work.Runs, "run"))},
@@ -35,20 +36,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	for i := range s.Parameters {
 		facts = append(facts, terminal.Fact{"search", s.Parameters[i].Key + ": " + s.Parameters[i].String()})
 	}
-	// In percent of the updates that training all trials to the end would take.
-	share := 100 * p.Work.Updates / p.Work.Most
-	facts = append(facts,
-		terminal.Fact{"stopping", stopText(s)},
-		terminal.Fact{"updates", fmt.Sprintf("about %s, %.0f %% of training all trials to the end",
-			terminal.Group(int64(p.Work.Updates)), share)},
-		terminal.Fact{"time", fmt.Sprintf("about %s core hours, %s here: %s an update on one core, measured with %s; "+
-			"without validation", hours(p.Seconds),
-			terminal.Short(time.Duration(p.Seconds/float64(max(flags.train.workers*flags.train.slots,
-				1))*float64(time.Second))),
-			stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
-		terminal.Fact{"disk", fmt.Sprintf("about %s in %s; keeps checkpoints of %s", terminal.Bytes(p.Most),
-			j.Folder.Path(), keepText(string(j.File.Keep)))},
-	)
+	facts = append(facts, costFacts(j, p, flags)...)
 	for _, n := range j.File.Notes {
 		facts = append(facts, terminal.Fact{"note", n})
 	}
@@ -70,17 +58,45 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 	return facts.Write(w)
 }
 
-// stopText says how trials are stopped early, at which updates, and whether the best are run again.
-func stopText(s *sweep.Spec) string {
-	t := s.Stop
-	if t.Type == sweep.NoStop {
-		return "none: every trial makes " + terminal.Group(t.Rungs[0]) + " updates"
+// costFacts say what a sweep computes, and what that takes.
+func costFacts(j *trials.Job, p *trials.Plan, flags sweepFlags) terminal.Facts {
+	s := &j.File.Spec
+	// In percent of the updates that training all trials to the end would take.
+	share := 100 * p.Work.Updates / p.Work.Most
+	here := time.Duration(p.Seconds / float64(max(flags.train.workers*flags.train.slots, 1)) * float64(time.Second))
+	took, place := ", "+terminal.Short(here)+" here", "in "+j.Folder.Path()
+	if j.Folder.Dir == "" { // the workers are those of a coordinator
+		took, place = "", "at the coordinator"
 	}
-	var rungs []string
-	for _, r := range t.Rungs {
-		rungs = append(rungs, terminal.Group(r))
+	return terminal.Facts{
+		{"stopping", stopText(s.Stop, s.Confirm, p.Shortest, p.Longest)},
+		{"updates", fmt.Sprintf("about %s, %.0f %% of training all trials to the end",
+			terminal.Group(int64(math.Round(p.Work.Updates))), share)},
+		{"time", fmt.Sprintf("about %s core hours%s: %s an update on one core, measured with %s; without validation",
+			hours(p.Seconds), took, stepTime(p.PerStep), terminal.Count(p.Measured, "configuration"))},
+		{"disk", fmt.Sprintf("about %s %s; keeps checkpoints of %s", terminal.Bytes(p.Most), place,
+			keepText(string(j.File.Keep)))},
 	}
-	text := fmt.Sprintf("%s at updates %s", t.Type, strings.Join(rungs, ", "))
+}
+
+// stopText says how trials are stopped early, at which updates, and whether the best are run again. Shortest and
+// longest are the rungs of two trainings, with the fewest updates and the most.
+func stopText(t sweep.Stop, c sweep.Confirm, shortest, longest []uint64) string {
+	last := len(shortest) - 1
+	alike := shortest[last] == longest[last]
+	var text string
+	switch {
+	case t.Type == sweep.NoStop && alike:
+		text = "none: every trial makes " + terminal.Group(shortest[last]) + " updates"
+	case t.Type == sweep.NoStop:
+		text = fmt.Sprintf("none: trials make %s to %s updates", terminal.Group(shortest[last]),
+			terminal.Group(longest[last]))
+	case alike:
+		text = fmt.Sprintf("%s at updates %s", t.Type, rungText(shortest))
+	default:
+		text = fmt.Sprintf("%s at updates %s of the shortest training and %s of the longest", t.Type,
+			rungText(shortest), rungText(longest))
+	}
 	switch t.Type {
 	case sweep.Halving:
 		text += fmt.Sprintf(": the best 1/%d of each cohort of %d continues", t.Eta, t.Cohort)
@@ -89,10 +105,19 @@ func stopText(s *sweep.Spec) string {
 	case sweep.MedianStop:
 		text += fmt.Sprintf(": trials below the median of at least %d stop", t.Grace)
 	}
-	if c := s.Confirm; c.Top > 0 {
+	if c.Top > 0 {
 		text += fmt.Sprintf("; then the best %d again with %s", c.Top, terminal.Count(c.Seeds, "fresh seed"))
 	}
 	return text
+}
+
+// rungText lists the updates of rungs.
+func rungText(rungs []uint64) string {
+	var list []string
+	for _, r := range rungs {
+		list = append(list, terminal.Group(r))
+	}
+	return strings.Join(list, ", ")
 }
 
 // keepText says of which trials checkpoints are kept.

@@ -335,7 +335,7 @@ func (a *app) report(run *store.Run, p *job.Plan) (e *trained.Evaluation, err er
 				return nil, err
 			}
 			// Own data: what the model is good for, unless the last value predicts better.
-			if next = a.usesOf(p.Config, run.Name()); behindPersistence(e.Numbers) {
+			if next = a.usesOf(p.Config, run.Name(), p.Data.Dataset().Images()); behindPersistence(e.Numbers) {
 				next = a.insteadOf(p.Config, run.Name())
 			}
 			if p.Data.Dataset().Episodes[0].Modes != nil {

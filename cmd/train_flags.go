@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/wire"
 )
 
 // trainFlags are the flags that train and resume share.
@@ -35,6 +36,16 @@ func (f *trainFlags) add(c *cobra.Command, cores int) {
 		"may do anything)")
 	f.share.add(c)
 	f.join.add(c, "form a cluster of the embedded broker and other servers: address for their routes")
+}
+
+// leadNames are the flags of a command that leads a sweep: those of its workers and of its page.
+func leadNames() []string {
+	c := &cobra.Command{}
+	new(trainFlags).add(c, 1)
+	new(webFlags).add(c)
+	var list []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { list = append(list, f.Name) })
+	return list
 }
 
 // addPage adds the flags of the page of a training, which is off unless --web is given, and that of event files.
@@ -65,6 +76,9 @@ func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
 		return config.Usagef("%s with %s: at least one of each is required (0 workers only with --listen)",
 			terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
+	}
+	if f.slots > wire.MaxLeases {
+		return config.Usagef("--slots %d: at most %d", f.slots, wire.MaxLeases)
 	}
 	if err := errors.Join(f.share.check(), f.join.check()); err != nil {
 		return err

@@ -480,3 +480,16 @@ func TestExitCode(t *testing.T) {
 		}
 	}
 }
+
+// TestTrain_TooManySlots: more than a worker may have are a usage error, before there is a run.
+func TestTrain_TooManySlots(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	r := c.run("train", "fhn/smoke", "--slots", "1025", "--name", "many")
+	if r.code != exitUsage || !strings.Contains(r.err, "--slots 1025: at most 1024") {
+		t.Errorf("exit code %d: %s", r.code, r.err)
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, "many")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("there is a run: %v", err)
+	}
+}

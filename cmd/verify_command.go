@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,8 +180,11 @@ the worker whose results differ from what this machine computes.`,
 			} else {
 				err = a.printComparison(d)
 			}
-			if err != nil || d.Equal {
+			switch {
+			case err != nil || d.Equal:
 				return err
+			case !d.Compared():
+				return fmt.Errorf("runs %s and %s cannot be compared: %s", d.A, d.B, d.Note)
 			}
 			return fmt.Errorf("runs %s and %s: %w", d.A, d.B, errOtherBits)
 		},
@@ -213,13 +217,17 @@ func (a *app) printComparison(d *lead.Comparison) error {
 	if d.Equal {
 		return a.printf("runs %s and %s: same bits in all %s steps that both have\n", d.A, d.B, terminal.Group(d.Common))
 	}
+	if !d.Compared() {
+		return nil // the error says it
+	}
 	lines := []string{fmt.Sprintf("runs %s and %s part at step %s", d.A, d.B, terminal.Group(d.Step))}
 	if d.Step == 0 {
 		lines[0] = fmt.Sprintf("runs %s and %s begin with different parameters", d.A, d.B)
 	}
 	lines = append(lines, fmt.Sprintf("  hash in %s: %s, in %s: %s", d.A, d.HashA, d.B, d.HashB))
 	for _, k := range d.Keys {
-		lines = append(lines, fmt.Sprintf("  %s is %s in %s, %s in %s", k.Key, k.A, d.A, k.B, d.B))
+		lines = append(lines, fmt.Sprintf("  %s is %s in %s, %s in %s", k.Key, cmp.Or(k.A, "not set"), d.A,
+			cmp.Or(k.B, "not set"), d.B))
 	}
 	if len(d.Keys) == 0 {
 		lines = append(lines, "  their configurations decide the same bits")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/store"
@@ -313,5 +314,16 @@ func TestDiff(t *testing.T) {
 	r = c.run("diff", "a", "loss", "--json")
 	if err := json.Unmarshal([]byte(r.out), &d); err != nil || d.Place == nil || d.Place.Tensor == "" || len(d.Keys) != 1 || d.Keys[0].Key != "anneal.kl_switch" {
 		t.Errorf("got %s, %v", r.out, err)
+	}
+}
+
+// TestDiff_KeysThatOneRunLacks: a key that one run lacks is not set there.
+func TestDiff_KeysThatOneRunLacks(t *testing.T) {
+	t.Parallel()
+	var out buffer
+	a := &app{out: &out}
+	d := &lead.Comparison{A: "odd", B: "try", Step: 1, Keys: []config.Difference{{Key: "env.observations", A: "3"}}}
+	if err := a.printComparison(d); err != nil || !strings.Contains(out.String(), "env.observations is 3 in odd, not set in try") {
+		t.Errorf("%v, %s", err, out.String())
 	}
 }

@@ -87,7 +87,7 @@ func (c *runComputer) check(s *trained.State) error {
 // forecast implements computer: it draws paths, and takes mean and quantiles of them.
 func (c *runComputer) forecast(ctx context.Context, s trained.Series, q *ForecastRequest) (ForecastAnswer, error) {
 	f, err := c.run.Forecast(s, trained.Query{
-		Horizon: q.Horizon, Controls: q.Controls, Samples: q.Samples, Seed: q.Seed, Context: ctx,
+		Horizon: q.Horizon, Controls: missing(q.Controls), Samples: q.Samples, Seed: q.Seed, Context: ctx,
 	})
 	if err != nil {
 		return ForecastAnswer{}, err

@@ -244,14 +244,19 @@ func TestClients_AreSavedAndRestored(t *testing.T) {
 func TestRestore_ControlsOfFewerObservations(t *testing.T) {
 	s := serveFragile(t, Limits{History: 2})
 	saved := ClientState{
-		SHA256: "abc", Steps: 4, State: &trained.State{}, Observations: values(1, 2, 3, 4), Controls: [][]float64{{}},
+		SHA256: "abc", Steps: 4, State: &trained.State{}, Observations: values(1, 2, 3, 4), Controls: [][]Number{{}},
 	}
 	if err := s.Restore(t.Context(), "a", saved); !errors.Is(err, ErrState) {
 		t.Errorf("got %v, want ErrState", err)
 	}
-	saved.Controls = nil
-	if err := s.Restore(t.Context(), "a", saved); err != nil {
-		t.Error(err)
+	for _, none := range [][][]Number{nil, {}} {
+		saved.Controls = none
+		if err := s.Restore(t.Context(), "a", saved); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Forecast(t.Context(), ForecastRequest{Client: "a", Horizon: 1}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

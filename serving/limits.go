@@ -103,7 +103,7 @@ func (z sizes) cost(r *request) (bytes, work int64) {
 func checkRows[T any](what string, list [][]T, width int) error {
 	for i, row := range list {
 		if len(row) != width {
-			return wrong("%s: row %d has %d values, want %d", what, i, len(row), width)
+			return wrong("%s: row %d has the length %d, want %d", what, i, len(row), width)
 		}
 	}
 	return nil

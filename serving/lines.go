@@ -18,8 +18,8 @@ const maxLine = 1 << 20
 
 // lineRequest is a line of filter --in -: an observation alone, or with its controls.
 type lineRequest struct {
-	Observation []Number  `json:"observation"`
-	Controls    []float64 `json:"controls,omitempty"`
+	Observation []Number `json:"observation"`
+	Controls    []Number `json:"controls,omitempty"`
 }
 
 // Line is the answer to each of them: the latent state given what was observed so far, the weights of the base
@@ -116,7 +116,10 @@ func (f *lineFilter) line(n int, text string) error {
 	if err != nil {
 		return lineFault(n, err)
 	}
-	o := trained.Observation{Values: eval.Floats(q.Observation), Controls: q.Controls}
+	o := trained.Observation{Values: eval.Floats(q.Observation)}
+	if q.Controls != nil {
+		o.Controls = eval.Floats(q.Controls)
+	}
 	if f.begin == 0 {
 		return f.answer(n, o)
 	}

@@ -10,8 +10,11 @@ import (
 // Number is a number of a message; null stands for a missing one.
 type Number = eval.Number
 
-// missing are rows to compute with, in which null is NaN.
+// missing are rows to compute with, in which null is NaN; nil for no rows.
 func missing(x [][]Number) [][]float64 {
+	if len(x) == 0 {
+		return nil
+	}
 	y := make([][]float64, len(x))
 	for i, row := range x {
 		y[i] = eval.Floats(row)
@@ -22,17 +25,17 @@ func missing(x [][]Number) [][]float64 {
 // FilterRequest sends the next observations of a client, in the units of the data. All of them are filtered, or
 // none.
 type FilterRequest struct {
-	Client       string      `json:"client"`             // whose state goes on
-	Observations [][]Number  `json:"observations"`       // [steps, channels]; null: missing
-	Controls     [][]float64 `json:"controls,omitempty"` // [steps, controls]: each acts since the observation before
-	Restart      bool        `json:"restart,omitempty"`  // forget what the client sent before
+	Client       string     `json:"client"`             // whose state goes on
+	Observations [][]Number `json:"observations"`       // [steps, channels]; null: missing
+	Controls     [][]Number `json:"controls,omitempty"` // [steps, controls]: each acts since the observation before
+	Restart      bool       `json:"restart,omitempty"`  // forget what the client sent before
 }
 
 // at is observation i.
 func (r *FilterRequest) at(i int) trained.Observation {
 	o := trained.Observation{Values: eval.Floats(r.Observations[i])}
 	if r.Controls != nil {
-		o.Controls = r.Controls[i]
+		o.Controls = eval.Floats(r.Controls[i])
 	}
 	return o
 }
@@ -61,16 +64,16 @@ type FilterAnswer struct {
 
 // ForecastRequest asks what follows the observations of a client, or those of the request: one of both is given.
 // Samples is the number of paths, 0 for that of the run; the same Seed, with the same past, gives the same answer.
-// Quantiles are levels between 0 and 1.
+// Quantiles are levels between 0 and 1. No control may be null, but one of the first observation, which is not read.
 type ForecastRequest struct {
-	Client       string      `json:"client,omitempty"`
-	Observations [][]Number  `json:"observations,omitempty"`
-	PastControls [][]float64 `json:"past_controls,omitempty"` // of these observations
-	Horizon      int         `json:"horizon"`
-	Controls     [][]float64 `json:"controls,omitempty"` // of the coming steps; left out: zeros
-	Quantiles    []float64   `json:"quantiles,omitempty"`
-	Samples      int         `json:"samples,omitempty"`
-	Seed         uint64      `json:"seed,omitempty"`
+	Client       string     `json:"client,omitempty"`
+	Observations [][]Number `json:"observations,omitempty"`
+	PastControls [][]Number `json:"past_controls,omitempty"` // of these observations
+	Horizon      int        `json:"horizon"`
+	Controls     [][]Number `json:"controls,omitempty"` // of the coming steps; left out: zeros
+	Quantiles    []float64  `json:"quantiles,omitempty"`
+	Samples      int        `json:"samples,omitempty"`
+	Seed         uint64     `json:"seed,omitempty"`
 }
 
 // ForecastAnswer is in the units of the data. Levels are those of the quantiles, in the order of the request.
@@ -82,7 +85,7 @@ type ForecastAnswer struct {
 
 // series are the last observations of the request.
 func (r *ForecastRequest) series(history int) trained.Series {
-	return last(trained.Series{Observations: missing(r.Observations), Controls: r.PastControls}, history)
+	return last(trained.Series{Observations: missing(r.Observations), Controls: missing(r.PastControls)}, history)
 }
 
 // maxClient is the longest name of a client.

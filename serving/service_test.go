@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,6 +223,97 @@ func TestScale_OfTheFirstRequest(t *testing.T) {
 		if err := renamed(t, service, "other", "damaged", negative); !errors.Is(err, serving.ErrState) {
 			t.Errorf("%s: a damaged scale: %v", family, err)
 		}
+	}
+}
+
+// trainSteered trains a tiny model of a family on a series with a control.
+func trainSteered(t *testing.T, family string) *switchyard.Run {
+	t.Helper()
+	runs := t.TempDir()
+	data := filepath.Join(runs, "steered.csv")
+	var b strings.Builder
+	b.WriteString("t,y,u\n")
+	x := 0.0
+	for s := range 120 {
+		u := math.Sin(float64(s * s))
+		x = 0.8*x + u
+		fmt.Fprintf(&b, "%d,%.9g,%.9g\n", s, x, u)
+	}
+	if err := os.WriteFile(data, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run, err := switchyard.Train(t.Context(), switchyard.Options{
+		Preset: "files", RunsDir: runs, Name: family, Settings: []string{
+			"env.files=" + data, "env.validation=0.2", "env.test=0.2", "env.window=8", "train.steps=2", "train.batch=4",
+			"model.kind=" + family, "model.latent=2", "model.switches=2", "model.hidden=8",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// TestControls_AreNotMissing: null among the controls is refused wherever they come in, and changes nothing. The first row
+// of a series has no effect, and may be anything.
+func TestControls_AreNotMissing(t *testing.T) {
+	for _, family := range []string{"slds", "kvae"} { // with and without a filter of single steps
+		run := trainSteered(t, family)
+		service, err := serving.New(run, serving.Limits{History: 5}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go service.Work(t.Context(), 1)
+		server := httptest.NewServer(service.Handler(""))
+		t.Cleanup(server.Close)
+		for _, c := range []struct {
+			path, body string
+			status     int
+		}{
+			{"filter", `{"client":"a","observations":[[1],[2]],"controls":[[5],[null]]}`, 400},
+			{"filter", `{"client":"a","observations":[[1],[2]],"controls":[[null],[5]]}`, 200},
+			{"filter", `{"client":"a","observations":[[1]],"controls":[[null]]}`, 400},
+			{"forecast", `{"client":"a","horizon":2,"controls":[[1],[null]]}`, 400},
+			{"forecast", `{"client":"a","horizon":2,"controls":[[1],[2]]}`, 200},
+			{"forecast", `{"client":"a","horizon":2}`, 200},
+			{"forecast", `{"observations":[[1],[2]],"past_controls":[[5],[null]],"horizon":2}`, 400},
+			{"forecast", `{"observations":[[1],[2]],"past_controls":[[null],[5]],"horizon":2}`, 200},
+		} {
+			answer, err := http.Post(server.URL+"/v1/"+c.path, "application/json", strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(answer.Body)
+			if err := errors.Join(err, answer.Body.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if answer.StatusCode != c.status || c.status == 400 && !strings.Contains(string(text), "a control cannot be missing") {
+				t.Errorf("%s: %s: %d %s", family, c.body, answer.StatusCode, text)
+			}
+		}
+		same := func(text string) string { return text }
+		if err := renamed(t, service, "a", "b", same); err != nil {
+			t.Errorf("%s: %v", family, err)
+		}
+		missing := func(text string) string { return strings.Replace(text, "[5]", "[null]", 1) }
+		if err := renamed(t, service, "a", "c", missing); !errors.Is(err, serving.ErrRequest) {
+			t.Errorf("%s: a state with a missing control is restored: %v", family, err)
+		}
+		if y, err := service.Filter(t.Context(), serving.FilterRequest{Client: "b", Observations: [][]serving.Number{{1}}}); err != nil || y.Steps != 3 {
+			t.Errorf("%s: after all of them %d steps, %v", family, y.Steps, err)
+		}
+	}
+}
+
+// TestLines_ControlsAreNotMissing: a line without its control is refused by its number.
+func TestLines_ControlsAreNotMissing(t *testing.T) {
+	run := trainSteered(t, "slds")
+	lines := `{"observation":[1],"controls":[null]}` + "\n" + `{"observation":[1]}` + "\n" + `{"observation":[2],"controls":[null]}`
+	var out strings.Builder
+	err := serving.Lines(run, strings.NewReader(lines), &out, serving.LinesOptions{})
+	var fault *files.Error
+	if !errors.As(err, &fault) || fault.Place != "line 3" || !strings.Contains(fault.Problem, "a control cannot be missing") {
+		t.Errorf("%v, after %d answers", err, strings.Count(out.String(), "\n"))
 	}
 }
 

@@ -216,7 +216,7 @@ func TestRequests_AreCheckedAndLimited(t *testing.T) {
 	}{
 		{"/v1/filter", `{"observations":[[1,2]]}`, 400, "client: a name"},
 		{"/v1/filter", `{"client":"first","observations":[]}`, 400, "observations: 0 rows"},
-		{"/v1/filter", `{"client":"first","observations":[[1]]}`, 400, "row 0 has 1 values, want 2"},
+		{"/v1/filter", `{"client":"first","observations":[[1]]}`, 400, "row 0 has the length 1, want 2"},
 		{"/v1/filter", `{"client":"first","observations":[[1,"x"]]}`, 400, "want a number"},
 		{"/v1/filter", `{"client":"first","observations":[[1,2]],"controls":[]}`, 400, "controls: 0 rows for 1"},
 		{"/v1/filter", `{"client":"first","observations":[[1,2]],"more":1}`, 400, "unknown field"},
@@ -322,7 +322,7 @@ func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
 			}
 		}
 	}
-	for name, message := range map[string]any{"FilterRequest": FilterRequest{Controls: [][]float64{{}}, Restart: true}, "FilterAnswer": FilterAnswer{Expected: [][]Number{{}}, Noise: [][]Number{{}}}, "ForecastRequest": ForecastRequest{Client: "x", Observations: [][]Number{{}}, PastControls: [][]float64{{}}, Controls: [][]float64{{}}, Quantiles: []float64{0}, Samples: 1, Seed: 1}, "ForecastAnswer": ForecastAnswer{Quantiles: [][][]Number{{}}, Levels: []float64{1}}, "Description": Description{}, "ClientState": ClientState{State: &trained.State{}, Controls: [][]float64{{}}}} {
+	for name, message := range map[string]any{"FilterRequest": FilterRequest{Controls: [][]Number{{}}, Restart: true}, "FilterAnswer": FilterAnswer{Expected: [][]Number{{}}, Noise: [][]Number{{}}}, "ForecastRequest": ForecastRequest{Client: "x", Observations: [][]Number{{}}, PastControls: [][]Number{{}}, Controls: [][]Number{{}}, Quantiles: []float64{0}, Samples: 1, Seed: 1}, "ForecastAnswer": ForecastAnswer{Quantiles: [][][]Number{{}}, Levels: []float64{1}}, "Description": Description{}, "ClientState": ClientState{State: &trained.State{}, Controls: [][]Number{{}}}} {
 		text, err := json.Marshal(message)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package serving
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -16,15 +17,15 @@ type ClientState struct {
 	Steps        int            `json:"steps"`
 	State        *trained.State `json:"state"`
 	Observations [][]Number     `json:"observations"` // the last ones
-	Controls     [][]float64    `json:"controls,omitempty"`
+	Controls     [][]Number     `json:"controls,omitempty"`
 }
 
-// saved is a copy of what is held. Rows of the history are shared, and never changed.
+// saved is a copy of what is held.
 func (c *client) saved(name string) *ClientState {
 	state := c.state.Clone()
 	return &ClientState{
 		Client: name, Steps: c.steps, State: &state, Observations: eval.NumberRows(c.history.Observations),
-		Controls: c.history.Controls[:len(c.history.Controls):len(c.history.Controls)],
+		Controls: eval.NumberRows(c.history.Controls),
 	}
 }
 
@@ -32,7 +33,7 @@ func (c *client) saved(name string) *ClientState {
 func (s *ClientState) client() *client {
 	return &client{
 		state: s.State.Clone(), steps: s.Steps,
-		history: trained.Series{Observations: missing(s.Observations), Controls: s.Controls, Of: s.State.Of},
+		history: trained.Series{Observations: missing(s.Observations), Controls: missing(s.Controls), Of: s.State.Of},
 	}
 }
 
@@ -64,6 +65,12 @@ func (s *Service) Restore(ctx context.Context, name string, c ClientState) error
 	}
 	if err := checkRows("controls", c.Controls, s.sizes.nu); err != nil {
 		return err
+	}
+	for i, row := range c.Controls {
+		// A series may begin with any controls: they are not read.
+		if i > 0 && slices.ContainsFunc(row, func(v Number) bool { return v != v }) {
+			return wrong("controls: row %d holds null: a control cannot be missing", i)
+		}
 	}
 	if err := s.model.check(c.State); err != nil {
 		return fmt.Errorf("%w: %w", ErrState, err)

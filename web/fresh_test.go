@@ -92,6 +92,38 @@ func TestMetrics_OfALongRun(t *testing.T) {
 	check(12100)
 }
 
+// TestMetrics_OfARunThatIsAheadAgain: values that a run has computed anew since the last look replace those that are void.
+func TestMetrics_OfARunThatIsAheadAgain(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 0)
+	add := func(value float64, from, to uint64) {
+		t.Helper()
+		for s := from; s <= to; s++ {
+			if err := r.Append(store.Record{Step: s, Split: "train", Values: store.Values{"objective": value}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	add(1, 1, 120)
+	if s := get[Series](b, "/api/runs/a/metrics").Splits["train"]; len(s.Step) != 120 {
+		t.Fatalf("%d steps", len(s.Step))
+	}
+	if err := r.Cut(60); err != nil {
+		t.Fatal(err)
+	}
+	add(2, 61, 150)
+	s := get[Series](b, "/api/runs/a/metrics").Splits["train"]
+	if len(s.Step) != 150 {
+		t.Fatalf("%d steps", len(s.Step))
+	}
+	for i, v := range s.Values["objective"].Mean {
+		if want := 1 + float64(i/60); *v != min(want, 2) {
+			t.Errorf("step %d has %v", s.Step[i], *v)
+			break
+		}
+	}
+}
+
 // TestFiles_OnlyThoseOfTheRun: tables, figures and records can be downloaded, nothing else.
 func TestFiles_OnlyThoseOfTheRun(t *testing.T) {
 	b := newBench(t, testToken)

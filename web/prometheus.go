@@ -130,9 +130,7 @@ func (c collector) run(s sink, run Run) {
 	s.gauge(c.step, float64(sum.Step), run.Name)
 	s.gauge(c.steps, float64(run.Steps), run.Name)
 	if f, err := c.server.follow(run); err == nil {
-		f.mu.Lock()
 		c.recorded(s, run, f)
-		f.mu.Unlock()
 	}
 	if run.Live != nil {
 		c.live(s, run.Name, run.Live)
@@ -146,8 +144,10 @@ var system = map[string]bool{
 	"bytes_per_worker": true,
 }
 
-// recorded sends the recorded metrics of a run. The lock of the follower is held.
+// recorded sends the recorded metrics of a run.
 func (c collector) recorded(s sink, run Run, f *follower) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, r := range []store.Record{f.train, f.check} {
 		for name, v := range r.Values {
 			c.value(s, run.Name, r.Split, name, v)
@@ -210,17 +210,26 @@ func (c collector) live(s sink, run string, l *Live) {
 	}
 }
 
-// sink sends metrics to a channel.
+// sink sends metrics to a channel. One whose labels are no text, as a damaged file may name it, is an error of its own.
 type sink struct{ out chan<- prometheus.Metric }
+
+// send sends a value, or why there is none.
+func (s sink) send(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(d, kind, v, labels...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(d, err)
+	}
+	s.out <- m
+}
 
 // gauge sends a value that may rise and fall.
 func (s sink) gauge(d *prometheus.Desc, v float64, labels ...string) {
-	s.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	s.send(d, prometheus.GaugeValue, v, labels...)
 }
 
 // counter sends a value that rises until the process ends.
 func (s sink) counter(d *prometheus.Desc, v float64, labels ...string) {
-	s.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
+	s.send(d, prometheus.CounterValue, v, labels...)
 }
 
 // truth is 1 for yes and 0 for no.

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"errors"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +93,32 @@ func TestPrometheus_CountsOnce(t *testing.T) {
 	b.grow(r, 5, 6)
 	if _, _, body := b.ask("GET", "/metrics"); !strings.Contains(body, `switchyard_step_seconds_count{run="a"} 12`+"\n") || !strings.Contains(body, `switchyard_step{run="a"} 6`+"\n") {
 		t.Error("not 12 steps, the last of them 6")
+	}
+}
+
+// TestPrometheus_NameThatIsNoText: a metric that Prometheus cannot take is left out, and the others are there, at every
+// scrape.
+func TestPrometheus_NameThatIsNoText(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", 3)
+	f, err := os.OpenFile(r.Path("metrics.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const record = `{"step":4,"split":"train","time":"2026-01-01T00:00:04Z","seconds":4,"values":{"` + "\xff" + `":1,"kl":9}}` + "\n"
+	_, err = f.WriteString(record)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		status, _, body := b.ask("GET", "/metrics")
+		if status != 200 || !strings.Contains(body, `switchyard_loss{run="a",split="train",term="kl"} 9`) ||
+			!strings.Contains(body, `switchyard_running{run="a"} 1`) {
+			t.Errorf("status %d, %d bytes", status, len(body))
+		}
+	}
+	if !strings.Contains(b.log.String(), "metrics cannot be collected") {
+		t.Error("the log does not say that one is left out")
 	}
 }
 

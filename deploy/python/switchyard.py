@@ -26,7 +26,7 @@ OPERATIONS = {
     "Gemm": lambda x, w, b: x @ w + b,
     "MatMul": lambda x, w: x @ w,
     "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide,
-    "Relu": lambda x: np.maximum(x, 0), "Tanh": np.tanh, "Sqrt": np.sqrt, "Log": np.log, "Identity": lambda x: x,
+    "Relu": lambda x: np.maximum(x, 0), "Sign": np.sign, "Tanh": np.tanh, "Sqrt": np.sqrt, "Log": np.log, "Identity": lambda x: x,
     "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "Softplus": lambda x: np.logaddexp(x, 0),
     "Softmax": lambda x: (lambda e: e / e.sum(-1, keepdims=True))(np.exp(x - x.max(-1, keepdims=True))),

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -175,7 +176,7 @@ func TestBench_Plots(t *testing.T) {
 }
 
 // TestBench_TwoHundredRuns: all of them can be selected, drawn and compared, and rows are made as one scrolls. It prints
-// how long that takes; that depends on the machine, and only a stall is judged.
+// how long that takes; that depends on the machine, and only a stall of the page is judged.
 func TestBench_TwoHundredRuns(t *testing.T) {
 	const runs = 200
 	b := newBench(t, token)
@@ -183,23 +184,15 @@ func TestBench_TwoHundredRuns(t *testing.T) {
 		rate := fmt.Sprintf("%.4g", 0.0001*float64(1+i%20))
 		b.run(fmt.Sprintf("run-%03d", i), settings{steps: 40, of: 40, seed: uint64(i % 5), overrides: []string{"optim.rate=" + rate}, rate: rate, state: store.Finished})
 	}
-	p := open(t, b.url+"#token="+token, 1440, 900, false)
-	p.await("document.querySelectorAll('.runs tbody tr').length === 60 && document.querySelector('.runs tbody .changed').innerText.includes('rate=')")
-	t.Logf("first contentful paint %.0f ms", js[float64](p, firstPaint))
-	p.do(chromedp.Reload())
-	p.await("document.querySelectorAll('.runs tbody tr').length === 60")
-	t.Logf("the table after a reload: %.0f ms", js[float64](p, "performance.now()"))
-	p.await(legend + ".includes('200 lines')")
-	p.picture("two-hundred-1440-light")
-	js[bool](p, "(document.querySelector('.runs thead .pick input').click(), true)")
-	p.await("document.querySelector('.picks').innerText.includes('Compare 200 runs')")
-	if n := js[int](p, "document.querySelectorAll('.runs input[type=checkbox]:disabled').length"); n != 0 {
-		t.Errorf("%d boxes cannot be ticked", n)
+	var p *tab
+	var frames []float64
+	for try := 1; frames == nil; try++ {
+		p = selected(t, b, runs)
+		if frames = p.scrolled(); frames == nil && try == 3 {
+			t.Fatal("three tabs in a row stopped drawing while the page was scrolled")
+		}
 	}
-	js[bool](p, scroll)
-	p.await("window.frames1")
-	frames := js[[]float64](p, "window.frames1")
-	t.Logf("scrolling through 200 rows: %d frames, the longest %.0f ms", len(frames), slices.Max(frames))
+	t.Logf("scrolling through %d rows: %d frames, the longest %.0f ms", runs, len(frames), slices.Max(frames))
 	if n := js[int](p, "document.querySelectorAll('.runs tbody tr').length"); n != runs {
 		t.Errorf("at the end there are %d rows", n)
 	}
@@ -210,21 +203,65 @@ func TestBench_TwoHundredRuns(t *testing.T) {
 	p.await("document.querySelectorAll('.compare tbody tr').length >= 60 && " + legend + ".includes('lines: point at one')")
 }
 
+// selected opens the table of so many runs in a new tab and selects them all.
+func selected(t *testing.T, b *bench, runs int) *tab {
+	t.Helper()
+	p := open(t, b.url+"#token="+token, 1440, 900, false)
+	p.await("document.querySelectorAll('.runs tbody tr').length === 60 && document.querySelector('.runs tbody .changed').innerText.includes('rate=')")
+	t.Logf("first contentful paint %.0f ms", js[float64](p, firstPaint))
+	p.do(chromedp.Reload())
+	p.await("document.querySelectorAll('.runs tbody tr').length === 60")
+	t.Logf("the table after a reload: %.0f ms", js[float64](p, "performance.now()"))
+	p.await(fmt.Sprintf("%s.includes('%d lines')", legend, runs))
+	p.picture("two-hundred-1440-light")
+	js[bool](p, "(document.querySelector('.runs thead .pick input').click(), true)")
+	p.await(fmt.Sprintf("document.querySelector('.picks').innerText.includes('Compare %d runs')", runs))
+	if n := js[int](p, "document.querySelectorAll('.runs input[type=checkbox]:disabled').length"); n != 0 {
+		t.Errorf("%d boxes cannot be ticked", n)
+	}
+	return p
+}
+
+// scrolled goes through the whole page and returns the milliseconds of each frame. It returns nil where the tab stops
+// drawing: Chromium without a screen now and then calls no requestAnimationFrame any more, in one of about fifty tabs here,
+// while the page goes on to answer. That is no fault of the page, and another tab draws.
+func (p *tab) scrolled() []float64 {
+	p.t.Helper()
+	const patience = 20 * time.Second // a frame takes at most seven where twenty other processes want two cores
+	js[bool](p, scroll)
+	drawn, since := 0, time.Now()
+	for !js[bool](p, "window.scrolled") {
+		if n := js[int](p, "window.frames1.length"); n > drawn {
+			drawn, since = n, time.Now()
+		}
+		if drawn > 2000 {
+			p.t.Fatal("the page does not end, however far it is scrolled")
+		}
+		if time.Since(since) > patience {
+			p.t.Logf("the tab draws nothing for %v, after %d frames", patience, drawn)
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return js[[]float64](p, "window.frames1")
+}
+
 // firstPaint is when the page first showed something, in milliseconds.
 const firstPaint = "performance.getEntriesByType('paint').find((e) => e.name === 'first-contentful-paint').startTime"
 
-// scroll goes down the page, a quarter of a screen at a time, until it ends. Then frames1 has the milliseconds of each frame.
+// scroll goes down the page, a quarter of a screen at a time, until it ends. frames1 has the milliseconds of each frame.
 const scroll = `((async () => {
-	const frames = [];
+	window.frames1 = [];
+	window.scrolled = false;
 	const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
 	let before = await frame();
 	for (let still = 0; still < 30;) {
 		const at = scrollY;
 		scrollBy(0, innerHeight / 4);
 		const now = await frame();
-		frames.push(now - before);
+		frames1.push(now - before);
 		before = now;
 		still = scrollY === at ? still + 1 : 0;
 	}
-	window.frames1 = frames;
+	window.scrolled = true;
 })(), true)`

@@ -268,6 +268,24 @@ func TestStale_CurvesOnASlowLine(t *testing.T) {
 	p.await("Number(document.querySelector('.plots .chart canvas')?.dataset.points ?? 0) > 1")
 }
 
+// TestStale_RecordsWhilePointsAreThinned: a record that comes while the page loads fewer points is not lost by it,
+// however late the answer is.
+func TestStale_RecordsWhilePointsAreThinned(t *testing.T) {
+	b := newBench(t, "")
+	r := b.run("a", settings{steps: 20, seed: 1})
+	p := open(t, b.url+"#/run/a?clip=0", 1000, 800, false)
+	p.await(ready)
+	// The first of the answers is held back.
+	js[bool](p, "(window.loads = 0, window.real = fetch, window.held = new Promise((go) => { window.go = go; }), window.fetch = async (a, o) => { const answer = await real(a, o); if (String(a).includes('/metrics?') && loads++ === 0) { await held; setTimeout(() => { window.over = true; }, 500); } return answer; }, true)")
+	b.grow(r, 21, 4100, settings{seed: 1})
+	p.await("loads > 0")
+	b.grow(r, 4101, 4101, settings{seed: 1, outlier: 4101})
+	time.Sleep(time.Second) // its event comes
+	js[bool](p, "(go(), true)")
+	p.await("window.over")
+	p.await("document.querySelector('.chart canvas').ariaLabel.includes('train −500')")
+}
+
 // TestStale_NotesAreKept: Escape asks before it leaves what was typed, and what is saved or untouched needs no answer.
 func TestStale_NotesAreKept(t *testing.T) {
 	b := searched(t)

@@ -120,7 +120,7 @@ export class RunView {
   follow() {
     listen(`api/events?run=${encodeURIComponent(this.name)}`, { signal: this.stop.signal, state: this.state, last: this.store.position, on: (name, data) => {
       if (name === 'run') this.show(data);
-      else if (name === 'records') this.take(data);
+      else if (name === 'records') return this.take(data);
       else if (name === 'back') { this.store.back(data.step); this.draw(); }
       else if (name === 'reload' || name === 'gone') return this.reload(); // another run may have the name by now
       else if (name === 'error') this.fail?.(data);
@@ -141,9 +141,14 @@ export class RunView {
     this.pictures?.close();
   }
 
-  take(records) {
+  // take adds records, and loads fewer points when there are too many. Events wait for that: what is loaded replaces what
+  // is here. The next ones may repeat steps that it has.
+  async take(records) {
     if (this.store.range) return; // a zoomed view stands still
-    if (this.store.append(records)) this.store.load().then(() => this.draw());
+    const full = this.store.append(records);
+    this.draw();
+    if (!full) return;
+    await this.store.load();
     this.draw();
   }
 

@@ -210,14 +210,16 @@ class SweepView {
   // card shows one of the best trials, with the interval of its seeds, and what it had in the search if it was confirmed.
   card(t) {
     const settings = make('dl', {}, ...Object.entries(t.settings).flatMap(([k, v]) => [make('dt', {}, k), make('dd', {}, v)]));
+    const by = this.report.replicates?.aggregate || 'mean'; // the score is that value of the seeds
     const values = this.report.metrics.map((m, i) => {
       const e = t.values?.[i];
-      return make('p', {}, make('b', {}, short(t.score?.[i])), ` ${m.name}`, e?.n > 1 ? ` · mean of ${e.n} seeds, 95 %: ${short(e.low)} to ${short(e.high)}` : ' · one seed');
+      const seeds = by === 'mean' ? `mean of ${e?.n} seeds` : `${by} of ${e?.n} seeds, whose mean is ${short(e?.mean)}`;
+      return make('p', {}, make('b', {}, short(t.score?.[i])), ` ${m.name}`, e?.n > 1 ? ` · ${seeds}, 95 %: ${short(e.low)} to ${short(e.high)}` : ' · one seed');
     });
     const before = t.confirms ? this.report.trials[t.confirms - 1] : null;
     return make('div', { class: 'card' },
       make('h2', {}, `${this.report.best.length > 1 ? 'On the front: trial' : 'Best: trial'} ${t.confirms ? `${t.confirms}, confirmed as ${t.trial}` : t.trial}`), ...values,
-      before ? make('p', { class: 'note' }, `In the search it had ${short(before.score?.[0])}. The best of many is lucky: the runs with fresh seeds count.`) : null, settings, this.links(t));
+      before ? make('p', { class: 'note' }, `In the search it had ${this.report.metrics.map((_, i) => short(before.score?.[i])).join(', ')}. The best of many is lucky: the runs with fresh seeds count.`) : null, settings, this.links(t));
   }
 
   // links lead to the runs of a trial. In the table the head of the column says what the numbers are.
