@@ -6,13 +6,13 @@ import (
 )
 
 // Explained is how much of the error of a single affine autoregression of one lag is gone where each of m regimes has
-// one of its own, averaged over channels:
+// one of its own, averaged over the channels that the single one misses by more than rounding:
 //
 //	1 − Σ_k n_k/n · σ²_k / σ²        σ² = RSS / (n − p)
 //
 // with p unknowns a channel, so that regimes that mean nothing have about 0. observations [step][channel] and controls
 // [step][control] are by sequence. A step with a missing value, or after one, does not count; nor does a regime of
-// fewer than 2p steps. It is NaN where too few steps are left for the single one.
+// fewer than 2p steps. It is NaN where too few steps are left for the single one, or where it misses nothing.
 //
 // controls[s] is nil where there are none. Step t is of the regime regimes[s][t] and is explained by step t−1 and
 // the control that leads to it. It is between 0 and 1: a loss counts as 0.
@@ -42,16 +42,23 @@ func Explained(observations, controls [][][]float64, regimes [][]int, m int) flo
 	if single == nil {
 		return math.NaN()
 	}
-	gone := 0.0
+	gone, channels := make([]float64, out), 0.0
 	for k := range m {
 		own, steps := missed(x[k], y[k], in, out)
 		for c, v := range own {
-			if single[c] > 0 {
-				gone += (1 - v/single[c]) * steps / n / float64(out)
-			}
+			gone[c] += (1 - v/single[c]) * steps / n
 		}
 	}
-	return max(0, gone)
+	// What is missed of a channel that never changes, or of a plain trend, is rounding, and so are ratios of it.
+	mean, sd := standardise(y[m], out)
+	for c, v := range single {
+		if math.Sqrt(v) > 1e-7*sd[c]+1e-12*math.Abs(mean[c]) {
+			channels++
+		} else {
+			gone[c] = 0
+		}
+	}
+	return max(0, sum(gone)/channels)
 }
 
 // missed is the error σ² = RSS/(n − p) of an affine map that is fitted to rows, for each target, over the degrees

@@ -38,3 +38,37 @@ func TestExplained(t *testing.T) {
 		t.Errorf("two steps explain %v", got)
 	}
 }
+
+// TestExplained_ChannelsThatNeverChange: what rounding leaves of them says nothing, whatever their value is.
+func TestExplained_ChannelsThatNeverChange(t *testing.T) {
+	draw := rand.New(rand.NewPCG(5, 6))
+	var x []float64
+	var regimes []int
+	for i := range 400 {
+		k, last := i/20%2, 0.0
+		if i > 0 {
+			last = x[i-1]
+		}
+		x, regimes = append(x, float64(1-2*k)*0.9*last+draw.NormFloat64()), append(regimes, k)
+	}
+	of := func(beside ...float64) float64 {
+		var rows [][]float64
+		for t, v := range x {
+			rows = append(rows, append([]float64{v, float64(t) * 0.1}, beside...)) // with a trend
+		}
+		return eval.Explained([][][]float64{rows}, [][][]float64{nil}, [][]int{regimes}, 2)
+	}
+	want := of()
+	if want < 0.3 {
+		t.Fatalf("explains %v", want)
+	}
+	for _, constant := range []float64{0, 0.1, -3.3, 20.1, 1e8 / 3} {
+		if got := of(constant); math.Abs(got-want) > 0.01 {
+			t.Errorf("beside a channel that is always %v the regimes explain %v, want %v", constant, got, want)
+		}
+	}
+	alone := [][]float64{{0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}}
+	if got := eval.Explained([][][]float64{alone}, [][][]float64{nil}, [][]int{make([]int, 11)}, 1); !math.IsNaN(got) {
+		t.Errorf("of a constant alone the regimes explain %v", got)
+	}
+}
