@@ -62,6 +62,21 @@ func TestDivide_FindsTheAgents(t *testing.T) {
 	}
 }
 
+// TestDivide_InAnyUnit: the division does not depend on the unit of a channel, nor on its zero.
+func TestDivide_InAnyUnit(t *testing.T) {
+	for _, unit := range []struct{ factor, offset float32 }{{1e-8, 0}, {1e6, 0}, {1, 3e4}} {
+		d := simulated(t, 2, 500, []int{0, 1, 2, 3})
+		for _, e := range d.Episodes {
+			for i := range e.Observations {
+				e.Observations[i] = unit.offset + unit.factor*e.Observations[i]
+			}
+		}
+		if found, err := eval.Divide(d); err != nil || found.Setting != "1,2:1,2/3,4:3,4" {
+			t.Errorf("in %+v: setting %q (%v)", unit, found.Setting, err)
+		}
+	}
+}
+
 func TestDivide_SaysWhatIsMissing(t *testing.T) {
 	for _, d := range []*files.Dataset{simulated(t, 1, 3, []int{0, 1}), {Spec: envs.Spec{Observation: 1}}} {
 		var fault *files.Error

@@ -83,7 +83,29 @@ func newRowsOf(d *files.Dataset) *rowsOf {
 			r.next = append(r.next, widen(e.Observations[(t+1)*r.nx:(t+2)*r.nx])...)
 		}
 	}
+	if r.n > 0 {
+		r.scale()
+	}
 	return r
+}
+
+// scale gives every channel and control the mean 0 and the deviation 1: the ridge of a fit would hide what is small, or
+// far from zero. A channel has the same scale at every step.
+func (r *rowsOf) scale() {
+	w := r.width()
+	mean, sd := standardise(r.x, w)
+	mean[0], sd[0] = 0, 1 // the constant
+	for i, v := range r.x {
+		f := i % w
+		if f > r.nx && f <= 2*r.nx { // the step before
+			f -= r.nx
+		}
+		r.x[i] = (v - mean[f]) / sd[f]
+	}
+	for i, v := range r.next {
+		f := 1 + i%r.nx
+		r.next[i] = (v - mean[f]) / sd[f]
+	}
 }
 
 // normal fills the normal equations of both halves: gram[h] = Xᵀ X [width,width] and right[h] = Xᵀ Y [width,nx]
