@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -107,14 +108,8 @@ func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
 	for j := range order {
 		order[j] = j
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch x, y := math.Abs(correlations[a]), math.Abs(correlations[b]); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
+	slices.SortStableFunc(order, func(a, b int) int { // NaN comes last
+		return cmp.Compare(math.Abs(correlations[b]), math.Abs(correlations[a]))
 	})
 	p := LatentPlane{Rate: rate, Dimensions: [2]int{order[0], order[min(1, f.NZ-1)]}}
 	p.Correlations = [2]float64{correlations[p.Dimensions[0]], correlations[p.Dimensions[1]]}
@@ -131,8 +126,8 @@ func latentPlane(rate envs.Column, d *trials, f *filtered) LatentPlane {
 	return p
 }
 
-// correlation is Pearson's, over the steps that probes look at; 0 where one of the two is constant, so that such a
-// dimension ranks last.
+// correlation is Pearson's, over the steps that probes look at; 0 where one of the two is constant, and NaN where one
+// is not finite, so that such a dimension ranks last.
 func correlation(d *trials, pair func(n, t int) (a, b float64)) float64 {
 	var count, a1, b1, aa, bb, ab float64
 	for n := range d.N {
@@ -143,7 +138,7 @@ func correlation(d *trials, pair func(n, t int) (a, b float64)) float64 {
 		}
 	}
 	va, vb := aa-a1*a1/count, bb-b1*b1/count
-	if !(va > 0 && vb > 0) {
+	if va <= 0 || vb <= 0 {
 		return 0
 	}
 	return (ab - a1*b1/count) / math.Sqrt(va*vb)

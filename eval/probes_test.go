@@ -106,6 +106,11 @@ func TestProbes_OfAStateThatDiverges(t *testing.T) {
 	if err != nil || !math.IsNaN(l.Curves[0].Ratios[1].Value) {
 		t.Errorf("ratios %v, %v", l.Curves[0].Ratios, err)
 	}
+	for _, p := range l.Planes {
+		if !math.IsNaN(p.Correlations[0]) || !math.IsNaN(p.Correlations[1]) {
+			t.Errorf("correlations with %s: %v", p.Rate.Name, p.Correlations)
+		}
+	}
 }
 
 // TestContact_LabelsAsWeightsAreRead: weights that are the labels give F1 1 and all information; those of the step
