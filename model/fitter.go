@@ -93,7 +93,8 @@ type Remembering interface {
 	Regimes(lengths []int) (Regimes, error)
 }
 
-// Regimes are the probabilities of K regimes at all steps of the recordings, one recording after the other.
+// Regimes are the probabilities of K regimes at all steps of the recordings, one recording after the other. Rows are
+// about the transitions that lead to the steps, as those of a Segmentation.
 type Regimes struct {
 	// K is the number of regimes; N below is the sum of the lengths of the recordings.
 	K           int

@@ -89,10 +89,11 @@ func (f array) readOccupancy(p *pen, lengths []int, count float64) ([]float64, e
 
 var _ model.Remembering = (*Model)(nil)
 
-// Regimes averages over chains how often each step of the recordings of these lengths had each regime. As chains
-// number their regimes as they like, those of the others are renumbered after the chain that counts most: the two
-// regimes that share most steps are the same one, then the next two. Nothing is returned if they were not kept, or
-// before the end of the burn-in of a chain; ErrState if a state does not fit recordings of these lengths.
+// Regimes averages over chains how often the transition that leads to each step of the recordings of these lengths had
+// each regime; the first step of a recording has the row of the second. As chains number their regimes as they like,
+// those of the others are renumbered after the chain that counts most: the two regimes that share most steps are the
+// same one, then the next two. Nothing is returned if they were not kept, or before the end of the burn-in of a chain;
+// ErrState if a state does not fit recordings of these lengths.
 func (m *Model) Regimes(lengths []int) (model.Regimes, error) {
 	if !m.schedule.Regimes || len(m.tails) == 0 {
 		return model.Regimes{}, nil
@@ -124,7 +125,14 @@ func (m *Model) Regimes(lengths []int) (model.Regimes, error) {
 			chains[i] = renumbered(chains[i], chains[lead], f.K)
 		}
 	}
-	return m.average(chains, f.K), nil
+	r := m.average(chains, f.K)
+	for _, rows := range [][]float32{r.Probability, r.Spread} {
+		for _, n := range lengths {
+			copy(rows[f.K:n*f.K], rows) // a chain counts the regime of a step for the transition that leaves it
+			rows = rows[n*f.K:]
+		}
+	}
+	return r, nil
 }
 
 // lead is the chain that counts most, the first of equal ones.
