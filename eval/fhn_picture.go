@@ -115,7 +115,7 @@ func (o FHNOptions) fanForecast(f model.Forecaster, d trials, n int) *model.Fore
 	}
 	one := d.batch(n, 1, begin, start+1, nu, false)
 	q := model.Query{
-		Controls: make([]float32, o.Horizon*fanRollouts*nu), Horizon: o.Horizon, Samples: 1,
+		Controls: make([]float32, o.Horizon*fanRollouts*nu), Horizon: o.Horizon, Samples: 1, Drawn: true,
 		Noise: rng.New(o.Seed, rng.Evaluation).At(uint64(start), 0, 1),
 	}
 	q.Prefix.Resize(one.T, fanRollouts, one.NX, nu)

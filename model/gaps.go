@@ -46,7 +46,7 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 	fills := fill(f, q.Prefix, which, max(q.Samples, fewestFills), noise.Uint64())
 	B, S := q.Prefix.B, q.Samples
 	wide := Query{
-		Prefix: fills.first(S), Horizon: q.Horizon, Samples: 1, Noise: noise,
+		Prefix: fills.first(S), Horizon: q.Horizon, Samples: 1, Drawn: S > 1 || q.Drawn, Noise: noise,
 		Controls: widened(q.Controls, q.Horizon, B, S, q.Prefix.NU),
 	}
 	var each Forecast

@@ -88,7 +88,7 @@ func (w *filling) draw(t int) []float32 {
 	// Only the last steps are read, so that the cost of a long sequence stays linear in its length.
 	from := max(0, t-w.memory)
 	q := Query{
-		Prefix: w.wide.Steps(from, t), Horizon: 1, Samples: 1, Noise: noise,
+		Prefix: w.wide.Steps(from, t), Horizon: 1, Samples: 1, Drawn: true, Noise: noise,
 		Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU],
 	}
 	var next Forecast

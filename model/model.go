@@ -121,7 +121,9 @@ type Query struct {
 	Controls []float32 // applied after the prefix: [Horizon,B,NU], or [Samples,Horizon,B,NU] for a plan per rollout
 	Horizon  int       // steps to predict, at least 1
 	Samples  int       // latent rollouts
-	Noise    rng.Stream
+	// Drawn says that a single rollout is a draw, too; without it a family may follow the means along it
+	Drawn bool
+	Noise rng.Stream
 }
 
 // Forecast is the answer to a Query. Its buffers are reused from call to call.

@@ -127,7 +127,7 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 		var answer model.Forecast
 		ask := model.Query{
 			Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: min(together, q.Samples-done),
-			Noise: rng.New(q.Seed, rng.Evaluation).At(uint64(done/together), 0, 0),
+			Drawn: q.Samples > 1, Noise: rng.New(q.Seed, rng.Evaluation).At(uint64(done/together), 0, 0),
 		}
 		if r.transforms() {
 			filled = append(filled, model.AheadOfAll(f, &answer, ask))

@@ -120,18 +120,18 @@ func deviations(t *autodiff.Tape, cov autodiff.Tensor, n int) autodiff.Tensor {
 }
 
 // Forecast filters the prefix and rolls out q.Samples paths under the given controls. A single path is that of the
-// means, as in the paper; several draw the last state of the prefix and all noise that follows.
+// means, as in the paper, unless it is to be drawn; several draw the last state of the prefix and all noise behind it.
 func (f *forecaster) Forecast(dst *model.Forecast, q model.Query) {
 	statespace.Answer(&f.prefixes, f.tape, dst, q, f.m.dims, q.Horizon, f.paths)
 }
 
 // paths continues the filtered sequences of a group by its paths, from the state of LSTM and filter after the last
-// step. Of several paths noise is, in order: the last state; of each step that of the transition and that of
+// step. Of paths that are drawn noise is, in order: the last state; of each step that of the transition and that of
 // the code. The LSTM reads the codes of its path.
 func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream) statespace.Paths {
 	p := f.infer(g.Batch)
 	t, n, last := f.tape, &f.m.state, p.seq.steps-1
-	rows := g.Rows()
+	rows, drawn := g.Rows(), q.Samples > 1 || q.Drawn
 	repeat := func(x autodiff.Tensor) autodiff.Tensor { return statespace.Repeat(t, x, g.N, g.Paths) }
 	state := p.lstm.State(last)
 	s := n.begin(t, q.Horizon, rows, autodiff.LSTMState{
@@ -139,7 +139,7 @@ func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream)
 		Cell: repeat(state.Cell),
 	})
 	z, code := repeat(p.at(p.mean, last)), repeat(p.next)
-	if q.Samples > 1 {
+	if drawn {
 		factor := repeat(t.Cholesky(p.at(p.cov, last)))
 		z = t.Add(z, t.BatchMul(factor, statespace.Normals(t, noise, rows, n.nz), n.nz))
 	}
@@ -147,11 +147,11 @@ func (f *forecaster) paths(q model.Query, g statespace.Group, noise *rng.Stream)
 	for h := range q.Horizon {
 		s.step(h, code)
 		z = s.move(z, s.at(u, h), h*rows)
-		if q.Samples > 1 {
+		if drawn {
 			disturb(t, z, n.q, noise)
 		}
 		code = s.emit(z, h*rows)
-		if q.Samples > 1 {
+		if drawn {
 			disturb(t, code, n.r, noise)
 		}
 		t.Concat(s.at(codes, h), code)

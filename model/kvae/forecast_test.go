@@ -109,6 +109,39 @@ func TestForecast_PathsSpreadAsTheyShould(t *testing.T) {
 	}
 }
 
+// TestForecast_PathsSpreadBehindAGap: a value that is missing long before the forecast, for which every path has a prefix
+// of its own, takes nothing from the spread of the paths; one path alone is still that of the means.
+func TestForecast_PathsSpreadBehindAGap(t *testing.T) {
+	const samples, steps, horizon = 400, 12, 3
+	f := lively(controlled, nil).NewForecaster()
+	spread := func(b model.Batch, paths int) (mean float64, draws []float32) {
+		var got model.Forecast
+		model.Ahead(f, &got, model.Query{
+			Prefix: b, Controls: make([]float32, horizon*2), Horizon: horizon, Samples: paths, Noise: modeltest.Noise(3),
+		})
+		for i, v := range got.Paths {
+			d := float64(v - got.Mean[i%len(got.Mean)])
+			mean += d * d / float64(len(got.Paths))
+		}
+		return mean, got.Paths
+	}
+	whole := modeltest.Case{NX: 3, NU: 2}.Batch(steps, 1)
+	gap := whole
+	gap.Seen = slices.Repeat([]float32{1}, len(whole.Observations))
+	gap.Seen[3] = 0
+	want, _ := spread(whole, samples)
+	if got, _ := spread(gap, samples); math.Abs(got-want) > 0.3*want {
+		t.Errorf("paths behind a gap have the variance %v, want %v", got, want)
+	}
+	_, one := spread(whole, 1)
+	_, other := spread(gap, 1)
+	for i, v := range one {
+		if math.Abs(float64(v-other[i])) > 0.1 {
+			t.Errorf("value %d of the path of the means is %v, and %v behind a gap", i, v, other[i])
+		}
+	}
+}
+
 // TestCodec_LastLayerMeetsEveryPixel: the logits are the last layer of the pixels after the last subpixels, as the paper
 // has it; the model exchanges the two.
 func TestCodec_LastLayerMeetsEveryPixel(t *testing.T) {
