@@ -18,6 +18,7 @@ import (
 // see agree. Each of several bodies counts as a recording. Systems come by base system, as Run.Systems returns
 // them, and are put into the order of the regimes.
 func Segmentations(of []Recording, list []Segmentation, systems []System, c Columns) *Answer {
+	whole := list[0].Bodies == nil
 	of, list = apart(of, list)
 	m := len(list[0].Probability[0])
 	systems = inOrder(list[0].System, systems)
@@ -51,7 +52,9 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	a.Arrays = slices.Concat(all.finish(lengths), regimeArrays(dwells, counts, systems),
 		[]Array{systemsOf(list[0].System, m)}, within(of))
 	a.Table = regimeTable(dwells, counts, systems, c)
-	a.use(of, sequences, dwells)
+	if divide := a.use(dwells); whole { // regimes of a body say nothing of the channels of others
+		a.explain(of, sequences, m, divide)
+	}
 	stands := a.agree(of, sequences, m)
 	for i := range lines.Columns {
 		for _, label := range of[i].Truth {

@@ -12,9 +12,9 @@ import (
 // no regimes of how the series moves.
 const dominant, little = 0.95, 0.05
 
-// use says how many regimes are in use and, of vectors, what they explain, and adds regimes_used, the perplexity of
-// their shares. A single regime has no verdict.
-func (a *Answer) use(of []Recording, regimes [][]int, dwells []eval.Dwell) {
+// use says how many regimes are in use, and adds regimes_used, the perplexity of their shares. A single regime has no
+// verdict. It reports whether they divide the data.
+func (a *Answer) use(dwells []eval.Dwell) bool {
 	var steps []float64
 	for _, d := range dwells {
 		steps = append(steps, float64(d.Steps))
@@ -22,7 +22,7 @@ func (a *Answer) use(of []Recording, regimes [][]int, dwells []eval.Dwell) {
 	used, largest := eval.Used(steps)
 	a.Arrays = append(a.Arrays, scalar("regimes_used", eval.InUse(steps)))
 	if len(dwells) < 2 {
-		return
+		return false
 	}
 	verb := "are"
 	if used == 1 {
@@ -35,19 +35,17 @@ func (a *Answer) use(of []Recording, regimes [][]int, dwells []eval.Dwell) {
 			"one with the best bound (docs/models.md)"
 	}
 	a.Verdict = append(a.Verdict, line+".")
-	if line := a.explain(of, regimes, len(dwells)); used > 1 && largest < dominant && line != "" {
-		a.Verdict = append(a.Verdict, line)
-	}
+	return used > 1 && largest < dominant
 }
 
 // mostExplained is the largest number of channels that an autoregression is fitted to.
 const mostExplained = 64
 
-// explain says how much regimes explain of how series of few channels move, and adds explained. It is empty where
-// nothing can be fitted.
-func (a *Answer) explain(of []Recording, regimes [][]int, m int) string {
-	if len(of[0].Observations[0]) > mostExplained {
-		return ""
+// explain adds explained, how much regimes explain of how series of few channels move, and says it of those that divide
+// the data.
+func (a *Answer) explain(of []Recording, regimes [][]int, m int, divide bool) {
+	if m < 2 || len(of[0].Observations[0]) > mostExplained {
+		return
 	}
 	var observations, controls [][][]float64
 	for _, r := range of {
@@ -56,13 +54,12 @@ func (a *Answer) explain(of []Recording, regimes [][]int, m int) string {
 	v := eval.Explained(observations, controls, regimes, m)
 	a.Arrays = append(a.Arrays, scalar("explained", v))
 	line := fmt.Sprintf("An autoregression for each regime has %.0f %% less error one step ahead than a single one", 100*v)
-	switch {
-	case math.IsNaN(v):
-		return ""
-	case v < little:
+	if v < little {
 		line += ": these regimes say next to nothing of how the series moves"
 	}
-	return line + "."
+	if divide && !math.IsNaN(v) {
+		a.Verdict = append(a.Verdict, line+".")
+	}
 }
 
 // labelled reports whether every recording has true regimes.

@@ -80,3 +80,21 @@ func TestSegmentations_SayWhatTheyExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestSegmentations_OfBodiesExplainNothing: regimes of a body are those of its own channels, so that nothing is said of
+// how all channels move.
+func TestSegmentations_OfBodiesExplainNothing(t *testing.T) {
+	var series [][]float64
+	one := trained.Segmentation{}
+	for step := range 400 {
+		k := step / 20 % 2
+		series = append(series, []float64{float64(4 * k), float64(step % 7)})
+		one.Regime, one.Probability = append(one.Regime, k), append(one.Probability, []float64{0.5, 0.5})
+	}
+	both := trained.Segmentation{Bodies: []trained.Segmentation{one, one}}
+	answer := trained.Segmentations([]trained.Recording{{Series: trained.Series{Observations: series}}},
+		[]trained.Segmentation{both}, nil, trained.Columns{})
+	if _, ok := arrays(answer)["explained"]; ok || len(answer.Verdict) != 1 {
+		t.Errorf("verdict %q", answer.Verdict)
+	}
+}
