@@ -77,6 +77,30 @@ func TestDivide_InAnyUnit(t *testing.T) {
 	}
 }
 
+// TestDivide_LeavesOutWhatNeverChanges: what rounding leaves of the error of a channel that is constant, or a trend,
+// links it to no other.
+func TestDivide_LeavesOutWhatNeverChanges(t *testing.T) {
+	for _, of := range []func(t int) float32{
+		func(int) float32 { return 20.1 },
+		func(t int) float32 { return float32(t) },
+	} {
+		d := simulated(t, 2, 300, []int{0, 1, 2, 3})
+		d.Spec.Observation = 5
+		for k := range d.Episodes {
+			e := &d.Episodes[k]
+			var wide []float32
+			for t := range e.T {
+				wide = append(append(wide, e.Observations[t*4:(t+1)*4]...), of(k*e.T+t))
+			}
+			e.Observations = wide
+		}
+		found, err := eval.Divide(d)
+		if err != nil || len(found.Bodies) != 3 || len(found.Bodies[2].Channels) != 1 {
+			t.Errorf("bodies %+v (%v)", found.Bodies, err)
+		}
+	}
+}
+
 func TestDivide_SaysWhatIsMissing(t *testing.T) {
 	for _, d := range []*files.Dataset{simulated(t, 1, 3, []int{0, 1}), {Spec: envs.Spec{Observation: 1}}} {
 		var fault *files.Error

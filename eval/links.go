@@ -180,11 +180,13 @@ func (r *rowsOf) squares(to int, predicted []float64) []float64 {
 	return sums
 }
 
-// newLink compares the errors of a fit without and with what it is from. Both are squared errors by block; with
+// link compares the errors of a fit without and with what it is from. Both are squared errors by block; with
 // d_b the difference in block b and n blocks,
 //
 //	Gain = Σ d / Σ without,  Z = d̄ / √(var d/(n−1))
-func newLink(from, to int, without, with []float64, curved bool) Link {
+//
+// Less than a millionth of a channel's deviation, as of one that never changes, is rounding: nothing helps there.
+func (r *rowsOf) link(from, to int, without, with []float64, curved bool) Link {
 	l := Link{From: from, To: to, Curved: curved, without: without}
 	all, saved, square := 0.0, 0.0, 0.0
 	for b, w := range without {
@@ -193,7 +195,7 @@ func newLink(from, to int, without, with []float64, curved bool) Link {
 		all, saved, square = all+w, saved+d, square+d*d
 	}
 	n := float64(len(without))
-	if all > 0 {
+	if all > 1e-12*float64(r.n) {
 		l.Gain = saved / all
 	}
 	if variance := square/n - saved/n*saved/n; variance > 0 {
@@ -220,7 +222,7 @@ func (r *rowsOf) linear(to int) {
 				continue
 			}
 			with := r.squares(to, r.predict(to, slices.Concat(features, r.features(from))))
-			if l := newLink(from, to, without, with, false); l.Gain > best.Gain {
+			if l := r.link(from, to, without, with, false); l.Gain > best.Gain {
 				best = l
 			}
 		}
@@ -288,7 +290,7 @@ func (r *rowsOf) curved(from, to int) Link {
 		without[r.block(row)] += (e - mean) * (e - mean)
 		with[r.block(row)] += (e - joint) * (e - joint)
 	}
-	return newLink(from, to, without, with, true)
+	return r.link(from, to, without, with, true)
 }
 
 // ranks divides values into so many classes of equal size. Equal values are told apart by their order in the data.
