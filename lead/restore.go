@@ -167,14 +167,15 @@ func End(run *store.Run, err error) error {
 }
 
 // ending is the state of a run after the end of its coordinator, and the reason: why is that of an interruption. A run
-// whose configuration or data do not fit its checkpoint has computed nothing: it can go on when they are put back.
+// whose configuration or data do not fit its checkpoint has computed nothing: it can go on when they are put back. So
+// can one whose disk took no checkpoint: its coordinator returns that error only when it is told to end.
 func ending(i *store.Info, err, why error) (store.State, string) {
 	switch {
 	case err == nil:
 		return store.Finished, i.Early()
 	case errors.Is(err, coordinator.ErrInterrupted):
 		return store.Interrupted, why.Error()
-	case errors.Is(err, coordinator.ErrMismatch):
+	case errors.Is(err, coordinator.ErrMismatch), errors.As(err, new(syscall.Errno)):
 		return store.Interrupted, err.Error()
 	}
 	return store.Failed, err.Error()

@@ -3,6 +3,9 @@ package lead
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
@@ -127,5 +130,26 @@ func TestLead_EndsWithoutWorkers(t *testing.T) {
 	}
 	if err := s.Lead(t.Context()); !errors.Is(err, ErrNoWorkers) || errors.Is(err, coordinator.ErrInterrupted) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestEnding_ADiskThatTookNothing: a run whose last checkpoint could not be written is not lost. The next coordinator
+// goes on with it, as the disk may have room by then.
+func TestEnding_ADiskThatTookNothing(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "checkpoints/step-7.safetensors", Err: syscall.ENOSPC}
+	for _, c := range []struct {
+		err  error
+		want store.State
+	}{
+		{nil, store.Finished},
+		{coordinator.ErrInterrupted, store.Interrupted},
+		{fmt.Errorf("write term 3: %w", full), store.Interrupted},
+		{errors.Join(coordinator.ErrInterrupted, full), store.Interrupted},
+		{coordinator.ErrDiverged, store.Failed},
+	} {
+		state, reason := ending(&store.Info{}, c.err, errShutdown)
+		if state != c.want || c.err != nil && reason == "" {
+			t.Errorf("%v: %s, %q, want %s", c.err, state, reason, c.want)
+		}
 	}
 }
