@@ -170,6 +170,7 @@ func (k *BanList) Unban(key string) (bool, error) {
 // change applies a change to the gate, the file and the brokers, one at a time.
 func (k *BanList) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) {
 	k.mu.Lock()
+	k.follow()
 	list, changed := how(k.Gate.Bans())
 	if changed {
 		k.Gate.SetBans(list)
@@ -184,6 +185,7 @@ func (k *BanList) change(how func([]wire.Ban) ([]wire.Ban, bool)) (bool, error) 
 func (k *BanList) keep() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.follow()
 	for _, o := range k.Gate.Offenders() {
 		if !k.warned[o.Key] && !k.Gate.Banned(o.Key) {
 			k.warned[o.Key] = true
@@ -231,15 +233,21 @@ func (k *BanList) save() error {
 	return nil
 }
 
-// reread takes over what somebody has written into the file. So a ban can be lifted by hand. A file that cannot be
-// read changes nothing.
+// reread brings file and gate together. What could not be written before is tried again; the log has the error.
 func (k *BanList) reread() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.follow()
+	_ = k.save()
+}
+
+// follow takes over what somebody has written into the file, so that a ban can be made and lifted by hand. It comes
+// before each save, which would undo that. What the gate has found since the last save stays. A file that cannot be
+// read changes nothing. The lock is held.
+func (k *BanList) follow() {
 	now := k.look()
 	// It is read only when its time or size has changed.
 	if now == k.stamp {
-		_ = k.save() // what could not be written before; the log has the error
 		return
 	}
 	k.stamp = now
@@ -248,10 +256,15 @@ func (k *BanList) reread() {
 		k.log.Error("the banned keys stay as they were", "error", err)
 		return
 	}
-	k.Gate.SetBans(list)
-	if err := k.save(); err != nil {
-		k.log.Error("the list of banned keys", "error", err)
+	before := k.saved
+	k.saved = list
+	for _, b := range k.Gate.Bans() {
+		_, unsaved := AddBan(before, b.Key, "", b.Since)
+		if _, news := AddBan(list, b.Key, "", b.Since); unsaved && news {
+			list = append(slices.Clone(list), b)
+		}
 	}
+	k.Gate.SetBans(list)
 }
 
 // look returns the stamp of the file as it is.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,6 +98,48 @@ func TestBanList_FollowsFileAndGate(t *testing.T) {
 	if _, err := NewBanList(dir, keyed(), hclog.NewNullLogger()); err == nil {
 		t.Error("a damaged file is read as an empty one")
 	}
+}
+
+// What somebody writes into the file between two looks at it outlasts what is banned or let in within that second, and
+// the other way round.
+func TestBanList_FileAndGateAtOnce(t *testing.T) {
+	dir, c := t.TempDir(), "UCCCCCCCCCCC"
+	k := newBanList(t, dir)
+	byHand := func(list ...wire.Ban) {
+		t.Helper()
+		if err := Save(dir, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		list, err := Load(dir)
+		var got []string
+		for _, b := range list {
+			got = append(got, b.Key)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("the file has %v, %v, want %v", got, err, want)
+		}
+		for _, key := range []string{a, b, c} {
+			if k.Gate.Banned(key) != slices.Contains(want, key) {
+				t.Errorf("banned %s: %v", key, k.Gate.Banned(key))
+			}
+		}
+	}
+	byHand(wire.Ban{Key: a})
+	if changed, err := k.Ban(b, "stolen"); err != nil || !changed {
+		t.Fatal(changed, err)
+	}
+	expect(a, b)
+	byHand(wire.Ban{Key: b})
+	k.Gate.Ban(c, "flood")
+	k.keep()
+	expect(b, c)
+	k.Gate.Ban(a, "flood")
+	byHand(wire.Ban{Key: c, Reason: "by hand"})
+	k.reread()
+	expect(a, c)
 }
 
 func TestCheckKey(t *testing.T) {
