@@ -231,7 +231,7 @@ func TestVerify_Integers(t *testing.T) {
 	}
 	c.must("train", "noise/smoke", "--name", "f", "--quiet")
 	if r := c.run("diff", "f", "w1"); r.code != exitFailed || !strings.Contains(r.out, "train.gradients is float32 in f, int16 in w1") ||
-		!strings.Contains(r.out, "rounded to integers") {
+		!strings.Contains(r.out, "the gradients of the runs travel in different forms") {
 		t.Errorf("exit code %d\n%s%s", r.code, r.out, r.err)
 	}
 }

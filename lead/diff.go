@@ -149,20 +149,7 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 	if err != nil || common == nil {
 		return err
 	}
-	// Gradients can be compared shard by shard only if a shard means the same in both runs, and if both round alike.
-	ca, cb := ra.plan.Config, rb.plan.Config
-	if ca.Train.Shards != cb.Train.Shards || ca.Train.Batch != cb.Train.Batch ||
-		job.RoundShards(ca) != job.RoundShards(cb) || job.Stride(ca) != job.Stride(cb) {
-		d.Note = "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared " +
-			"one by one"
-		return nil
-	}
-	if ga, gb := ra.config.Train.Gradients, rb.config.Train.Gradients; ga != gb {
-		d.Note = "the gradients of one run are rounded to integers, those of the other are not"
-		return nil
-	}
-	if pa, pb := ra.config.Train.Parameters, rb.config.Train.Parameters; pa != pb {
-		d.Note = "the parameters of the runs travel in different forms, which rounds them differently"
+	if d.Note = unlike(ra.plan.Config, rb.plan.Config); d.Note != "" {
 		return nil
 	}
 	if d.Place, err = d.compareGradients(ctx, ra, rb, common.Theta); err != nil || d.Place != nil {
@@ -185,6 +172,23 @@ func (d *Comparison) explain(ctx context.Context, ra, rb *Record) error {
 		d.Note += "; the checksums of the blocks cannot be compared, as a log does not say how they were formed"
 	}
 	return err
+}
+
+// unlike says why the gradients of two runs cannot be compared shard by shard; empty: they can. A shard has to mean the
+// same in both, and both have to round alike.
+func unlike(a, b config.Config) string {
+	const forms = "travel in different forms, which rounds them differently"
+	switch {
+	case a.Train.Shards != b.Train.Shards || a.Train.Batch != b.Train.Batch ||
+		job.RoundShards(a) != job.RoundShards(b) || job.Stride(a) != job.Stride(b):
+		return "the runs divide a step into other sequences or shards, or have other rounds, which cannot be compared " +
+			"one by one"
+	case job.Coding(a) != job.Coding(b):
+		return "the gradients of the runs " + forms
+	case job.ParametersCoding(a) != job.ParametersCoding(b):
+		return "the parameters of the runs " + forms
+	}
+	return ""
 }
 
 // common is the state after the last step that both runs agree on; nil if this machine does not reproduce it. It

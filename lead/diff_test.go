@@ -1,8 +1,10 @@
 package lead
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
 )
 
@@ -39,4 +41,34 @@ func TestComparison_Part(t *testing.T) {
 			t.Errorf("%s: the note is %q", c.name, d.Note)
 		}
 	}
+}
+
+// TestUnlike: what is said of runs that cannot be compared shard by shard holds for both of them.
+func TestUnlike(t *testing.T) {
+	plain := resolve(t)
+	for _, c := range []struct {
+		a, b config.Config
+		want string
+	}{
+		{plain, plain, ""},
+		{plain, resolve(t, "optim.rate=0.002"), ""},
+		{plain, resolve(t, "train.shards=4"), "other sequences or shards"},
+		{plain, resolve(t, "train.gradients=int8"), "the gradients of the runs travel in different forms"},
+		{resolve(t, "train.gradients=int8"), resolve(t, "train.gradients=int16"), "the gradients of the runs travel in different forms"},
+		{plain, resolve(t, "train.parameters=delta8"), "the parameters of the runs travel in different forms"},
+	} {
+		if got := unlike(c.a, c.b); !strings.Contains(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}
+
+// resolve is the configuration of a short run with some settings.
+func resolve(t *testing.T, arguments ...string) config.Config {
+	t.Helper()
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke", Arguments: arguments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Config
 }
