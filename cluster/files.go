@@ -56,10 +56,16 @@ func secret(name string) bool {
 // keep returns the content of a file, and makes the file with create if it is missing. If two processes make it at
 // the same time, one of them wins, and both use the winner's file.
 func (f *folder) keep(name string, create func() ([]byte, error)) ([]byte, error) {
-	data, err := os.ReadFile(f.join(name))
+	data, err := f.kept(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.make(name, create)
 	}
+	return data, err
+}
+
+// kept returns the content of a file that is there.
+func (f *folder) kept(name string) ([]byte, error) {
+	data, err := os.ReadFile(f.join(name))
 	if err != nil {
 		return nil, fmt.Errorf("read key: %w", err)
 	}
@@ -88,8 +94,8 @@ func (f *folder) make(name string, create func() ([]byte, error)) ([]byte, error
 	defer os.Remove(temp)
 	err = os.Link(temp, f.join(name)) // unlike a rename, a link never replaces a file
 	switch {
-	case errors.Is(err, fs.ErrExist):
-		return f.keep(name, create)
+	case errors.Is(err, fs.ErrExist): // it is that of another process, or a link that leads nowhere
+		return f.kept(name)
 	case err != nil: // the file system has no links
 		err = os.Rename(temp, f.join(name))
 	}

@@ -356,6 +356,21 @@ func TestInit_Refused(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere, as to keys on a disk that is not mounted, is an error. No other key is made in its place.
+func TestInit_ALinkThatLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(dir, "not", "mounted"), filepath.Join(dir, CoordinatorKey)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Init(InitConfig{Dir: dir}, time.Now())
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), CoordinatorKey) {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+}
+
 // The permissions are those of the subjects that package wire names.
 func TestRoles_FitTheProtocol(t *testing.T) {
 	s, err := wire.SubjectsOf("a-run")
