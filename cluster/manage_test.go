@@ -210,6 +210,39 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// A key that is replaced while a process has it is still taken, also in the folder in which it was made.
+func TestTake_WhileKeysAreReplaced(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, InitConfig{Dir: dir, Numbered: 2})
+	if _, _, err := Take(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rotate(dir, []string{"1"}); err != nil {
+		t.Fatal(err)
+	}
+	if file, _, err := Take(dir); err != nil || filepath.Base(file) != "worker-2.nk" {
+		t.Errorf("took %s, %v, want worker-2.nk", file, err)
+	}
+}
+
+// Where no file can be made, as in a folder of secrets that is mounted, the keys themselves are locked.
+func TestTake_WhereNothingCanBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, InitConfig{Dir: dir, Numbered: 2})
+	for _, want := range []string{"worker-1.nk", "worker-2.nk"} {
+		// A folder in the place of the lock stands for what cannot be made: root can write everywhere.
+		if err := os.Mkdir(filepath.Join(dir, strings.TrimSuffix(want, extension)+lockExtension), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if file, _, err := Take(dir); err != nil || filepath.Base(file) != want {
+			t.Errorf("took %s, %v, want %s", file, err, want)
+		}
+	}
+	if _, _, err := Take(dir); !errors.Is(err, ErrTaken) {
+		t.Errorf("a third process: got %v", err)
+	}
+}
+
 func TestTake_OneForAll(t *testing.T) {
 	dir := t.TempDir()
 	if _, _, err := Take(dir); !errors.Is(err, ErrNoWorkerKey) {

@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -46,7 +45,7 @@ func Take(dir string) (file string, release func(), err error) {
 			continue
 		}
 		count++
-		release, err := takeFile(f.join(name))
+		release, err := f.take(name)
 		switch {
 		case errors.Is(err, errLocked):
 			continue
@@ -64,17 +63,25 @@ func Take(dir string) (file string, release func(), err error) {
 	return "", nil, fmt.Errorf("%w in %s: it has neither %s nor %s", ErrNoWorkerKey, dir, numbered(1), WorkerKey)
 }
 
-// takeFile locks what stands for a key: the file beside it that stays when the key is replaced, or else the key.
-// errLocked: another process has it.
-func takeFile(path string) (release func(), err error) {
-	file, err := os.Open(strings.TrimSuffix(path, extension) + lockExtension)
-	if errors.Is(err, fs.ErrNotExist) {
-		file, err = os.Open(path)
+// take locks what stands for a key: the file beside it that stays when the key is replaced, or the key itself in a
+// folder in which no file can be made. errLocked: another process has it.
+func (f *folder) take(key string) (release func(), err error) {
+	lock, err := f.keepLock(key)
+	if err != nil {
+		lock = key
 	}
+	file, err := os.Open(f.join(lock))
 	if err != nil {
 		return nil, fmt.Errorf("take a key: %w", err)
 	}
 	return lockFile(file, false)
+}
+
+// keepLock makes the file that is locked in the place of a key, if it is missing, and returns its name.
+func (f *folder) keepLock(key string) (name string, err error) {
+	name = strings.TrimSuffix(key, extension) + lockExtension
+	_, err = f.keep(name, func() ([]byte, error) { return nil, nil })
+	return name, err
 }
 
 // lockFolder makes changes of a folder wait for each other.
