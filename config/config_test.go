@@ -108,6 +108,17 @@ func TestResolve_FileNamesItsPreset(t *testing.T) {
 	}
 }
 
+func TestResolve_ByteOrderMark(t *testing.T) {
+	t.Parallel()
+	text := []byte("\ufeffpreset: fhn/smoke\nseed: 9\n")
+	if c := resolve(t, config.Sources{Files: []config.File{{Name: "a.yaml", Data: text}}}); c.Seed != 9 {
+		t.Errorf("a configuration has the seed %d", c.Seed)
+	}
+	if n, err := config.ReadNodes("a.yaml", text); err != nil || n.Pair("preset") == nil {
+		t.Errorf("another file has no first key: %+v, %v", n, err)
+	}
+}
+
 func TestYAML_ReadsBackAndIsStable(t *testing.T) {
 	for _, p := range config.Presets() {
 		c := resolve(t, config.Sources{Preset: p.Name, Arguments: []string{"optim.rate=0.1234567890123456789", "seed=18446744073709551615", "cluster.failure_detection=1.5s"}})

@@ -16,7 +16,7 @@ type entry struct {
 
 // flattener makes entries of a mapping of sections and keys (or of dotted keys), in the order of the file.
 type flattener struct {
-	document
+	*document
 	kinds   *Kinds
 	entries []entry
 	// Where each path was written first.
@@ -28,8 +28,8 @@ type flattener struct {
 // whether a key exists is found out when the entry is applied. A file above maxDocument, and one that is no YAML,
 // has no entries.
 func (k *Kinds) parseDocument(name string, data []byte) ([]entry, []Problem) {
-	d := &flattener{document: document{name: name, text: string(data)}, kinds: k, seen: map[string]Origin{}}
-	d.mapping("", d.read(data))
+	d := &flattener{document: newDocument(name, data), kinds: k, seen: map[string]Origin{}}
+	d.mapping("", d.read())
 	return d.entries, d.problems
 }
 

@@ -76,8 +76,8 @@ func (n Node) Describe() string {
 // NodeNothing. The error is an *Error: no YAML, more than maxDocument bytes, a second document, keys that are
 // written twice or no text, and anchors.
 func ReadNodes(name string, data []byte) (Node, error) {
-	d := &document{name: name, text: string(data)}
-	root := d.read(data)
+	d := newDocument(name, data)
+	root := d.read()
 	d.check("", root)
 	if len(d.problems) > 0 {
 		return Node{}, &Error{Problems: d.problems}
@@ -92,15 +92,21 @@ type document struct {
 	problems []Problem
 }
 
+// newDocument is a file that is to be read. The byte order mark with which editors on Windows begin a file in UTF-8 is
+// no part of its text: the parser would take it for a letter of the first key.
+func newDocument(name string, data []byte) *document {
+	return &document{name: name, text: strings.TrimPrefix(string(data), "\ufeff")}
+}
+
 // read is the node of the whole file.
-func (d *document) read(data []byte) Node {
+func (d *document) read() Node {
 	root := Node{Origin: Origin{Name: d.name}}
-	if len(data) > maxDocument {
-		d.add(root.Origin, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(data), maxDocument), "")
+	if len(d.text) > maxDocument {
+		d.add(root.Origin, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(d.text), maxDocument), "")
 		return root
 	}
 	// A key that is written twice is reported with the line of the first, and not by the parser.
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	file, err := parser.ParseBytes([]byte(d.text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
 		return root
