@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -72,6 +73,21 @@ func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
 	hint := config.HintOf(err)
 	if exitCode(err) != exitUsage || !strings.Contains(err.Error(), "no/such.nk") || !strings.Contains(hint, "switchyard init") {
 		t.Errorf("got %v with hint %q", err, hint)
+	}
+}
+
+func TestReach_Interrupted(t *testing.T) {
+	t.Parallel()
+	f := connection{url: "nats://127.0.0.1:1"}
+	bus, err := f.connect("test", hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bus.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := reach(ctx, bus, f.url); err == nil || !strings.Contains(err.Error(), "interrupted before the broker") {
+		t.Errorf("got %v", err)
 	}
 }
 

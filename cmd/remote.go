@@ -89,7 +89,7 @@ func reach(ctx context.Context, bus *cluster.Bus, url string) error {
 	for began := time.Now(); bus.Trouble() != ""; {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.New("interrupted before the broker answered")
 		case <-ticker.C:
 		}
 		trouble, waited := bus.Trouble(), time.Since(began)
