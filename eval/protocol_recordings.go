@@ -150,6 +150,12 @@ func (r *Recordings) Order(prefix int) int {
 	return fitAutoregression(r.training(), linear, prefix, d).lags
 }
 
+// Changes are the mean changes of each channel over so many steps of the training part, or over one, before transforms:
+// the unit of MASE. A change is NaN where no two such values were measured.
+func (r *Recordings) Changes(season int) []float64 {
+	return naiveScale(r.training(), max(season, 1), r.Set.Spec.Observation)
+}
+
 // training are the recordings of the training part, before transforms. They are in the units in which predictions
 // are scored.
 func (r *Recordings) training() []Recording {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
 // table writes a CSV file of one column x over so many steps.
@@ -262,7 +263,8 @@ func TestPlan_SettingsSayHowFilesAreRead(t *testing.T) {
 // TestPlan_OfImages: networks alone are tried; a budget that pays for none of them is refused with one that does.
 func TestPlan_OfImages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "film.npz")
-	film := recordings(64, func(t, channel int) float64 { return float64((t + channel) % 2) }, 20, 20, 20, 20)
+	noise := func(t, channel int) float64 { return math.Mod(math.Abs(math.Sin(float64(64*t+channel)))*43758, 1) }
+	film := recordings(64, noise, 20, 20, 20, 20)
 	film.Image = [3]int{8, 8, 1}
 	f, err := os.Create(path)
 	if err != nil {
@@ -285,4 +287,31 @@ func TestPlan_OfImages(t *testing.T) {
 	if p, err := r.Plan(); err != nil || len(p.Candidates) == 0 {
 		t.Errorf("--budget %v: %v", r.Budget, err)
 	}
+}
+
+// TestPlan_WithoutAScore: data by which no candidate could be scored are refused before anything is trained.
+func TestPlan_WithoutAScore(t *testing.T) {
+	unknown := math.NaN()
+	for _, c := range []struct {
+		want string
+		at   func(t int) float64
+	}{
+		{"nothing was measured in the validation part", func(t int) float64 { return cond(t < 150, wave(t), unknown) }},
+		{"nothing was measured in the test part", func(t int) float64 { return cond(t < 170, wave(t), unknown) }},
+		{"nothing changes from step to step in the training part", func(t int) float64 { return cond(t < 170, 0, wave(t)) }},
+		{"each season of 7 steps repeats the one before it", func(t int) float64 { return cond(t%7 == 0, 5, 0) }},
+	} {
+		r := &Request{Kinds: config.Builtin().Kinds(), Paths: []string{table(t, 200, c.at)}, Budget: time.Second, Workers: 1, Seed: 1}
+		if _, err := r.Plan(); !errors.Is(err, files.ErrData) || !strings.Contains(err.Error(), c.want) || config.HintOf(err) == "" {
+			t.Errorf("got %v, want %s", err, c.want)
+		}
+	}
+}
+
+// cond is a where it holds, else b.
+func cond(holds bool, a, b float64) float64 {
+	if holds {
+		return a
+	}
+	return b
 }

@@ -59,8 +59,8 @@ func (f facts) tests(order int) bool { return order == 1 || slices.Contains(f.or
 const samples = 100
 
 // Plan reads the files, decides how they are used, and lists the candidates that the budget pays for. Nothing is
-// trained or written. The errors are those of reading, files.ErrData where there are too few data, and
-// config.ErrUsage for settings that a fit does not take.
+// trained or written. The errors are those of reading, files.ErrData where there are too few data or none that a
+// candidate could be scored by, and config.ErrUsage for settings that a fit does not take.
 func (r *Request) Plan() (*Plan, error) {
 	d, err := r.read()
 	if err != nil {
@@ -77,6 +77,9 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	}
 	p := &Plan{Request: *r}
 	p.facts = factsOf(c, recordings)
+	if err := scorable(recordings, p.facts.season); err != nil {
+		return nil, err
+	}
 	// The window was found for the parts that were suggested; settings may have made others.
 	if _, said := valueOf(r.Settings, "env.window"); !said && d.window != "" {
 		fits := min(int(numberOf([]string{d.window}, "env.window")), p.facts.held, p.facts.longest)
