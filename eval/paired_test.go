@@ -93,7 +93,7 @@ func TestVerdict(t *testing.T) {
 	if got, want := none.Verdict(), "The best simple rule (persistence) makes no error 2 steps ahead, and the model does. The autoregression ARX(2) makes no error."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := (RecordedReport{}).Verdict(); got != "There is no simple rule to compare with." {
+	if got := (RecordedReport{}).Verdict(); got != "No errors can be compared: nothing was measured in what is predicted, or nothing changes in training." {
 		t.Error(got)
 	}
 }

@@ -188,7 +188,10 @@ func (r RecordedReport) Table() Table {
 		"Per measured value, " + in + ". Persistence: nothing changes. Linear, ARX: from the last observations and the " +
 			"controls. " + season,
 	}
-	if len(r.Linear) > 0 && math.IsNaN(r.Linear[0].Value) {
+	switch measured := func(e Estimate) bool { return !math.IsNaN(e.Value) }; {
+	case !slices.ContainsFunc(r.Persistence, measured):
+		t.Notes = append(t.Notes, "Nothing was measured in the steps that are predicted.")
+	case len(r.Linear) > 0 && !slices.ContainsFunc(r.Linear, measured):
 		t.Notes = append(t.Notes, "Linear has no data: "+errNothingWhole.Error()+".")
 	}
 	if len(o.Test) > 1 {

@@ -349,6 +349,18 @@ func TestRecorded_ReportsWhatItDeclares(t *testing.T) {
 	}
 }
 
+// Where nothing was measured behind the starts, no rule is said to lack data.
+func TestRecorded_NothingMeasured(t *testing.T) {
+	o := recordedOptions()
+	for i := range o.Test {
+		o.Test[i].Seen = make([]float32, len(o.Test[i].Observations))
+	}
+	notes := strings.Join(recorded(t, newRule(), o).Table().Notes, "\n")
+	if !strings.Contains(notes, "Nothing was measured") || strings.Contains(notes, "Linear has no data") {
+		t.Errorf("%s", notes)
+	}
+}
+
 // Where no observation was measured whole the model is scored, and the linear baseline is said to have no data.
 func TestRecorded_ChannelsMeasuredInTurn(t *testing.T) {
 	o := recordedOptions()

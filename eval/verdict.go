@@ -73,7 +73,7 @@ func (r RecordedReport) Beaten() (Comparison, Standing) {
 func (r RecordedReport) Verdict() string {
 	rule, ok := r.Hardest(true)
 	if !ok {
-		return "There is no simple rule to compare with."
+		return "No errors can be compared: nothing was measured in what is predicted, or nothing changes in training."
 	}
 	ahead := terminal.Count(r.Horizon, "step")
 	if k := r.diverges(); k > 0 {
