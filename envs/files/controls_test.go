@@ -118,7 +118,7 @@ func TestReadPlan_OneControl(t *testing.T) {
 		{"t,u,u1\n0,9,1\n1,9,2\n", d.Actions(), "[[1] [2]]"},
 		{"t,u_force\n0,1\n", d.Actions(), "there is no column u1"},
 		{"u,u2\n0,1\n", []string{"u1", "u2"}, "there is no column u1"},
-		{"u\n0\n", []string{"force"}, "there is no column force"},
+		{"u\n0\n", []string{"force"}, "there is no column force; there are u"},
 	} {
 		path := filepath.Join(t.TempDir(), "plan.csv")
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
