@@ -114,6 +114,7 @@ func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
 		{"train fhn --workers 0", exitUsage, []string{"at least one"}},
 		{"train", exitUsage, []string{"needs a PRESET or FILE.yaml"}},
 		{"train optim.rate=1", exitUsage, []string{"needs a preset or a file", "train fhn optim.rate=1"}},
+		{"train my.csv", exitUsage, []string{"my.csv is no preset", "train files env.files=my.csv"}},
 		{"train fnh", exitUsage, []string{`unknown preset "fnh"`, "did you mean fhn?"}},
 		{"train fhn optim.lr=1", exitUsage, []string{"optim.lr: unknown key", "did you mean optim.rate?"}},
 		{"train fhn train.shards=3", exitUsage, []string{"not a power of two", "2 or 4"}},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,6 +147,10 @@ func (a *app) resolve(args []string) (*config.Resolved, []string, error) {
 			overrides = append(overrides, arg)
 		case isFileName(arg):
 			paths = append(paths, arg)
+		case i == 0 && filepath.Ext(arg) != "": // no preset has a dot in its name
+			return nil, nil, config.Hint(config.Usagef("%s is no preset, and no configuration, which ends in .yaml", arg),
+				"a model of data: %s; or the best of several: %s", a.command("train", "files", "env.files="+arg),
+				a.command("fit", arg))
 		case i == 0:
 			s.Preset = arg
 		default:
