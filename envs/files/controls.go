@@ -129,8 +129,8 @@ func (p *Plan) readTable(in rowSource, names, times, key []string) error {
 			i = find("u")
 		}
 		if i < 0 {
-			return faultf("line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")), "there is no column %s; there are %s", name,
-				strings.Join(header, ", "))
+			return faultf("line 1", fmt.Sprintf("it needs %s", strings.Join(names, ", ")),
+				"there is no column %s; there are %s", name, strings.Join(header, ", "))
 		}
 		columns = append(columns, i)
 	}

@@ -26,8 +26,8 @@ func scorable(r *eval.Recordings, season int) error {
 	case slices.ContainsFunc(r.Changes(season), func(v float64) bool { return v > 0 }):
 		return nil
 	case season > 1:
-		return config.Hint(fmt.Errorf("%w: each season of %d steps repeats the one before it without an error in training, so "+
-			"that there is nothing to improve on", files.ErrData, season),
+		return config.Hint(fmt.Errorf("%w: each season of %d steps repeats the one before it without an error in training, "+
+			"so that there is nothing to improve on", files.ErrData, season),
 			"the last season is the forecast: train files env.files=FILE model.kind=naive model.season=%d", season)
 	}
 	return config.Hint(fmt.Errorf("%w: nothing changes from step to step in the training part", files.ErrData),
