@@ -211,6 +211,10 @@ func TestCoordinator_HostsRuns(t *testing.T) {
 	if r := c.must(append([]string{"submit", "--name", "long", "--wait"}, paced...)...); !strings.Contains(r.out, "trained  long: 200 steps, params_sha256 "+trainedHash(t, paced...)) {
 		t.Errorf("got %s", r.out)
 	}
+	again := c.must(append([]string{"submit", "--name", "long"}, paced...)...)
+	if !strings.Contains(again.out, "it is finished already") || strings.Contains(again.out, "runs stop") {
+		t.Errorf("got %s", again.out)
+	}
 	if code := second.stop(); code != exitOK {
 		t.Errorf("exit code %d with no run under way", code)
 	}

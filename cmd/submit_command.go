@@ -140,6 +140,9 @@ func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
 	}
+	if s.State == ops.Finished {
+		return a.printf("\nnext\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name))
+	}
 	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name),
 		a.remotely(flags.link, "runs", "stop", s.Name))
 }

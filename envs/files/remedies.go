@@ -2,6 +2,7 @@ package files
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -17,6 +18,7 @@ const fewRows = 100
 // be observed.
 func (t *table) unobserved() error {
 	numbers, texts := make([]int, len(t.header)), make([]int, len(t.header))
+	nearly := ""
 	for row := range fewRows {
 		record, err := t.in.next()
 		if row == 0 && errors.Is(err, io.EOF) {
@@ -32,20 +34,27 @@ func (t *table) unobserved() error {
 			switch v, err := parseNumber(strings.TrimSpace(cell), t.in.decimalCommas()); {
 			case err != nil:
 				texts[i]++
+				if remedy := t.nearlyNumber(cell); remedy != "" && nearly == "" {
+					nearly = fmt.Sprintf(" (%q: %s)", cell, remedy)
+				}
 			case !math.IsNaN(v):
 				numbers[i]++
 			}
 		}
 	}
 	numeric := func(i int) bool { return numbers[i] > texts[i] }
-	return faultf("line 1", headerRemedy(t.header, numeric),
-		"no column is an observation (y, y1, y_name); the columns are %s", list(t.header))
+	remedy := headerRemedy(t.header, numeric)
+	if remedy == "" {
+		remedy = "no column holds numbers: give one that does" + nearly
+	}
+	return faultf("line 1", remedy, "no column is an observation (y, y1, y_name); the columns are %s", list(t.header))
 }
 
 func noRows() error { return faultf("", "", "there are no rows below the header") }
 
 // headerRemedy says what to do about a table without a column of observations. Usual causes are columns separated by
-// spaces, and a table without a line of names. A column that holds numbers, but for one of times, could be observed.
+// spaces, and a table without a line of names. A column that holds numbers, but for one of times, could be observed; it
+// is empty if there is none.
 func headerRemedy(header []string, numeric func(i int) bool) string {
 	if len(header) == 1 && len(strings.Fields(header[0])) > 1 && !numeric(0) {
 		return "its columns seem to be separated by spaces: separate them by commas"
@@ -63,7 +72,7 @@ func headerRemedy(header []string, numeric func(i int) bool) string {
 		}
 	}
 	if at < 0 {
-		return "no column holds numbers: give one that does"
+		return ""
 	}
 	return "say which are, e.g. --observe " + terminal.Quoted(header[at]) + " (env.observe), and see switchyard data info"
 }
@@ -85,13 +94,10 @@ func (t *table) timeRemedy(text string) string {
 
 // numberRemedy says what to do about a text that is no number. The first cause that fits counts.
 func (t *table) numberRemedy(text string) string {
+	remedy := t.nearlyNumber(text)
 	switch {
-	case thousands(text, ',', '.'):
-		return "it has commas for thousands: leave them out"
-	case thousands(text, '.', ','):
-		return "it has points for thousands: leave them out"
-	case t.numberBeside(text) != "":
-		return t.numberBeside(text)
+	case remedy != "":
+		return remedy
 	case t.rowsRead == 1:
 		return "if the first line below the names holds units, leave it out; leave missing values empty"
 	case strings.Contains(text, ","):
@@ -112,9 +118,15 @@ func thousands(text string, group, decimal byte) bool {
 	return len(groups) > 1 && digits(part) == len(part)
 }
 
-// numberBeside says what stands beside the digits of a number that is none: a sign of a currency or a unit, or one for
-// thousands; empty: something else.
-func (t *table) numberBeside(text string) string {
+// nearlyNumber says what stands between or beside the digits of a number that is none: signs for thousands, or one of a
+// currency or a unit; empty: something else, such as a time.
+func (t *table) nearlyNumber(text string) string {
+	switch {
+	case thousands(text, ',', '.'):
+		return "it has commas for thousands: leave them out"
+	case thousands(text, '.', ','):
+		return "it has points for thousands: leave them out"
+	}
 	var c clock
 	if _, err := c.read(text); err == nil {
 		return ""

@@ -2,6 +2,7 @@ package setting
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -26,6 +27,9 @@ func Check(name string) error {
 // CheckRun is Check for the name of a run. It must not begin with '-', or it would look like a flag.
 func CheckRun(name string) error {
 	if err := Check(name); err != nil {
+		if last := filepath.Base(name); last != name && Check(last) == nil {
+			return fmt.Errorf("%q is a path: the name is its last part, %s", name, last)
+		}
 		return err
 	}
 	if name[0] == '-' {

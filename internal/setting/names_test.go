@@ -22,4 +22,7 @@ func TestCheckRun(t *testing.T) {
 			t.Errorf("%q: got %v", name, err)
 		}
 	}
+	if err := CheckRun("./runs/mine/"); err == nil || !strings.HasSuffix(err.Error(), "is a path: the name is its last part, mine") {
+		t.Errorf("of a path: %v", err)
+	}
 }
