@@ -168,8 +168,11 @@ func (a *app) work(flags workerFlags) error {
 		// Each turn is one connection. All other ends of serveRuns are for good.
 		for {
 			err := a.serveRuns(ctx, flags, faults, log)
-			if !errors.Is(err, errKeyChanged) || ctx.Err() != nil {
+			if !errors.Is(err, errKeyChanged) {
 				return err
+			}
+			if ctx.Err() != nil {
+				return nil
 			}
 			log.Info("the key has changed: connecting with the new one", "file", flags.link.nkey)
 		}
@@ -185,12 +188,46 @@ func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.In
 	// The cause tells a key that was replaced from the end of the command.
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	// The worker's own server counts as long as it reaches others; else the connection goes to --nats.
-	bus, err := flags.link.connectTo(flags.own, "worker "+flags.id, func() { stop(errKeyChanged) }, log.Named("broker"))
-	if err != nil {
-		return err
+	made := make(chan error, 1)
+	var bus *cluster.Bus
+	var agent *worker.Agent
+	go func() {
+		var err error
+		bus, agent, err = a.join(flags, faults, func() { stop(errKeyChanged) }, log)
+		made <- err
+	}()
+	var err error
+	select {
+	case err = <-made:
+		if err != nil {
+			return err
+		}
+		defer bus.Close()
+		err = follow(ctx, agent)
+	case <-ctx.Done(): // there is nothing to hand back, and a host that does not answer may take long
+		go func() {
+			if <-made == nil {
+				bus.Close()
+			}
+		}()
 	}
-	defer bus.Close()
+	if err == nil && errors.Is(context.Cause(ctx), errKeyChanged) {
+		return errKeyChanged
+	}
+	if errors.Is(err, worker.ErrRefused) {
+		return fmt.Errorf("worker %s: %w", flags.id, err)
+	}
+	return err
+}
+
+// join connects a worker, and makes its agent. The caller closes the bus.
+func (a *app) join(flags workerFlags, faults *fault.Injector, keyChanged func(), log hclog.Logger,
+) (*cluster.Bus, *worker.Agent, error) {
+	// The worker's own server counts as long as it reaches others; else the connection goes to --nats.
+	bus, err := flags.link.connectTo(flags.own, "worker "+flags.id, keyChanged, log.Named("broker"))
+	if err != nil {
+		return nil, nil, err
+	}
 	// The coordinator compares it with its own: a worker with other arithmetic is refused.
 	fingerprint := job.Numerics()
 	agent, err := worker.NewAgent(worker.AgentConfig{
@@ -199,18 +236,12 @@ func (a *app) serveRuns(ctx context.Context, flags workerFlags, faults *fault.In
 		Alive:   flags.sign(log), Memory: flags.share.host(),
 	}, faults.Bus(bus), log)
 	if err != nil {
-		return err
+		bus.Close()
+		return nil, nil, err
 	}
 	log.Info("worker", "id", flags.id, "version", job.Name(), "kernels", kernel.Active().String(), "slots", flags.slots,
 		"numerics", fingerprintName(fingerprint), "broker", flags.link.url)
-	err = follow(ctx, agent)
-	if err == nil && errors.Is(context.Cause(ctx), errKeyChanged) {
-		return errKeyChanged
-	}
-	if errors.Is(err, worker.ErrRefused) {
-		return fmt.Errorf("worker %s: %w", flags.id, err)
-	}
-	return err
+	return bus, agent, nil
 }
 
 // sign returns a function that writes the health file; nil if there is none. The first failure is logged.

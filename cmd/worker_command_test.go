@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,26 @@ func TestWorker_ServesAndLeaves(t *testing.T) {
 	}
 	w.says("returning computed results")
 	p.says("worker=early")
+}
+
+// A worker whose broker accepts a connection and says nothing ends in order at a signal, too: it has nothing to hand
+// back.
+func TestWorker_LeavesWhileItConnects(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	w := newCluster(t).worker("--nats", "nats://"+silent.Addr().String())
+	connection, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if code := w.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
 }
 
 // A worker that is stopped in the middle of a run leaves the run, and the run continues with the others.
