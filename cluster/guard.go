@@ -111,7 +111,7 @@ func (g *guard) breathe() bool {
 
 // enter makes room for a connection and takes it in, or closes it and returns nil.
 func (g *guard) enter(conn net.Conn) *connection {
-	v := &connection{name: conn.RemoteAddr().String(), since: time.Now(), client: conn}
+	v := &connection{name: listed(conn.RemoteAddr()), since: time.Now(), client: conn}
 	v.address = admission.Address(v.name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -238,6 +238,14 @@ func (g *guard) serve(v *connection) {
 	io.Copy(inner, v.client)
 	inner.Close()
 	<-back
+}
+
+// listed is the address of a client as the server lists it: without a zone, which the PROXY protocol does not tell.
+func listed(remote net.Addr) string {
+	if a, ok := remote.(*net.TCPAddr); ok {
+		return net.JoinHostPort(a.IP.String(), strconv.Itoa(a.Port))
+	}
+	return remote.String()
 }
 
 // proxyHeader tells the server where a connection comes from. It is version 1 of the PROXY protocol, a line of text.
