@@ -140,11 +140,11 @@ func (a *app) submitted(flags submitFlags, s ops.Submitted) error {
 	if err := a.printf("submitted  %s: it %s\n", s.Name, text[s.State]); err != nil || flags.wait {
 		return err
 	}
-	if s.State == ops.Finished {
-		return a.printf("\nnext\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name))
+	next := "\nnext\n  " + a.remotely(flags.link, "runs", "show", s.Name) + "\n"
+	if s.State != ops.Finished {
+		next += "  " + a.remotely(flags.link, "runs", "stop", s.Name) + "\n"
 	}
-	return a.printf("\nnext\n  %s\n  %s\n", a.remotely(flags.link, "runs", "show", s.Name),
-		a.remotely(flags.link, "runs", "stop", s.Name))
+	return a.printf("%s", next)
 }
 
 // A run that no worker serves within so many queries, which take two seconds, waits for one.

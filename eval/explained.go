@@ -42,7 +42,7 @@ func Explained(observations, controls [][][]float64, regimes [][]int, m int) flo
 	if single == nil {
 		return math.NaN()
 	}
-	gone, channels := make([]float64, out), 0.0
+	gone := make([]float64, out)
 	for k := range m {
 		own, steps := missed(x[k], y[k], in, out)
 		for c, v := range own {
@@ -51,14 +51,13 @@ func Explained(observations, controls [][][]float64, regimes [][]int, m int) flo
 	}
 	// What is missed of a channel that never changes, or of a plain trend, is rounding, and so are ratios of it.
 	mean, sd := standardise(y[m], out)
+	total, channels := 0.0, 0.0
 	for c, v := range single {
 		if math.Sqrt(v) > 1e-7*sd[c]+1e-12*math.Abs(mean[c]) {
-			channels++
-		} else {
-			gone[c] = 0
+			total, channels = total+gone[c], channels+1
 		}
 	}
-	return max(0, sum(gone)/channels)
+	return max(0, total/channels)
 }
 
 // missed is the error σ² = RSS/(n − p) of an affine map that is fitted to rows, for each target, over the degrees
