@@ -65,8 +65,8 @@ func fill(r *Results, g *Group, seed int) {
 			}
 			set("table1", eval.Name("ratio_to_static", k), v)
 		}
-		ours := map[string]float64{"normal": 1, "concrete": 1}[g.Key]
-		if g.Key == "normal" || g.Key == "concrete" || g.Key == "fusion" {
+		ours := map[string]float64{"normal": 1, "concrete": 1, "concrete-32": 1}[g.Key]
+		if ours > 0 || g.Key == "fusion" {
 			set("velocity", "r2_z/mean", 0.92)
 			set("contact", "f1_tree/mean", 0.46)
 			set("contact", "f1_logistic/mean", 0.53)

@@ -244,16 +244,12 @@ func groups() []*Group {
 	return append(list, dtGroups()...)
 }
 
-// table1Groups are the rows of table 1, the two families that it leaves out, and what the paper hopes for in its
-// conclusion: a discrete switch, and in the maze a switch for each agent.
+// table1Groups are the rows of table 1, the two families that it leaves out, what the paper hopes for in its
+// conclusion, a discrete switch, and in the maze a switch for each agent, and on the arm models with more systems.
 func table1Groups(env string) []*Group {
 	row := func(key, label string, protocols []string, settings ...string) *Group {
 		if key != "normal" && key != "linear" {
 			settings = append(settings, usualEpsilon(env)...)
-		}
-		// What a model has beside its preset: see usualEpsilon and manySystems.
-		if key == "concrete" || key == "deterministic" || key == "fusion" {
-			settings = append(settings, manySystems(env, key)...)
 		}
 		return &Group{
 			Part: Table1, Environment: env, Key: key, Label: label, Settings: settings,
@@ -275,10 +271,10 @@ func table1Groups(env string) []*Group {
 		row("static", "Static", nil, "model.kind=static"),
 	}
 	if env == "maze" {
-		list = slices.Insert(list, 4, row("bodies", "Ours (deterministic, a switch for each agent)", ours,
+		return slices.Insert(list, 4, row("bodies", "Ours (deterministic, a switch for each agent)", ours,
 			"model.switching=deterministic", "model.bodies=3"))
 	}
-	return list
+	return append(list, manySystems(list)...)
 }
 
 // usualEpsilon is Adam's ε of all models but ours with a Normal switch. The presets of the reacher have the one that
@@ -290,18 +286,30 @@ func usualEpsilon(env string) []string {
 	return nil
 }
 
-// manySystems is the number of base systems of the models that gain by more than their preset has. The paper does not
-// say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by them. A Concrete
-// switch over so many needs a limit on the size of a gradient: without it a third of the seeds lose the switch once the
-// temperatures are low (docs/results/learning.md).
-func manySystems(env, key string) []string {
-	switch {
-	case env != "reacher":
-		return nil
-	case key == "concrete":
-		return []string{"model.switches=32", "optim.clip_size=1"}
+// many ends the keys of models with more base systems than their preset has.
+const many = "-32"
+
+// manySystems are further rows of the arm: the models that gain by more base systems than the 8 of all others. The paper
+// does not say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by them. A
+// Concrete switch over so many needs a limit on the size of a gradient: without it a third of the seeds lose the switch
+// once the temperatures are low (docs/results/learning.md).
+func manySystems(rows []*Group) []*Group {
+	var list []*Group
+	for _, g := range rows {
+		settings := append(slices.Clone(g.Settings), "model.switches=32")
+		switch g.Key {
+		case "concrete":
+			settings = append(settings, "optim.clip_size=1")
+		case "deterministic", "fusion":
+		default:
+			continue
+		}
+		list = append(list, &Group{
+			Part: g.Part, Environment: g.Environment, Key: g.Key + many, Label: g.Label + ", 32 systems",
+			Settings: settings, Protocols: g.Protocols,
+		})
 	}
-	return []string{"model.switches=32"}
+	return list
 }
 
 // ablationGroups vary the switch and the weights of ours.

@@ -118,6 +118,10 @@ func (r *Results) ratios(env string) table {
 	if r.Plan.Size == Standard {
 		t.notes = append(t.notes, "KVAE, which the paper does not have here, made 20,000 updates, the others 60,000.")
 	}
+	if env == "reacher" {
+		t.notes = append(t.notes, "The paper does not say how many base systems its models have. Claims about the order of "+
+			"models compare those that have 8 here.")
+	}
 	for _, k := range eval.Table1Horizons() {
 		t.columns = append(t.columns, column{
 			fmt.Sprintf("k = %d", k), "table1", eval.Name("ratio_to_static", k), paperAt("table1", "", float64(k)),
