@@ -126,6 +126,9 @@ func ask[A any](ctx context.Context, c *Client, subject string, request any) (A,
 			return result, read(msg, &result)
 		case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded), ctx.Err() != nil:
 			return result, fmt.Errorf("%w: %s: %w", ErrNoHost, subject, err)
+		case errors.Is(err, nats.ErrMaxPayload):
+			return result, fmt.Errorf("ask %s: %w: the request has %d bytes, and a message of this broker at most %d; set "+
+				"max_payload of the NATS server to at least %[3]d", subject, err, len(data), c.conn.MaxPayload())
 		case !errors.Is(err, context.DeadlineExceeded):
 			return result, fmt.Errorf("ask %s: %w", subject, err)
 		}

@@ -163,6 +163,16 @@ func TestClient_ErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
+// TestClient_LargerThanAMessage: the error says how large the request is, and which setting of the broker to change.
+func TestClient_LargerThanAMessage(t *testing.T) {
+	connect := newBroker(t)
+	serve(t, connect(), &fakeHost{})
+	_, err := NewClient(connect()).Submit(t.Context(), Submission{Config: strings.Repeat("x", 1<<20)})
+	if err == nil || !strings.Contains(err.Error(), "at most 1048576; set max_payload of the NATS server to at least 10485") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestClient_WithoutAHost(t *testing.T) {
 	c := NewClient(newBroker(t)())
 	if _, err := c.Runs(t.Context()); !errors.Is(err, ErrNoHost) {
