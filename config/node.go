@@ -105,6 +105,10 @@ func (d *document) read() Node {
 		d.add(root.Origin, "", fmt.Sprintf("the file has %d bytes, more than the %d allowed", len(d.text), maxDocument), "")
 		return root
 	}
+	if strings.ContainsRune(d.text, 0) { // as a shell on Windows writes files
+		d.add(root.Origin, "", "the file has zero bytes, as text in UTF-16 has", "save it as UTF-8")
+		return root
+	}
 	// A key that is written twice is reported with the line of the first, and not by the parser.
 	file, err := parser.ParseBytes([]byte(d.text), 0, parser.AllowDuplicateMapKey())
 	if err != nil {

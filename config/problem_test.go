@@ -32,6 +32,7 @@ var problemFiles = []struct{ name, text string }{
 	{"anchor", "optim: &o\n  rate: 1e-3\n"},
 	{"not_yaml", "optim:\n  rate: \"1e-3\n"},
 	{"tab", "optim:\n\trate: 1e-3\n"},
+	{"utf16", "\xff\xfes\x00e\x00e\x00d\x00:\x00 \x001\x00\n\x00"},
 	{"two_documents", "seed: 1\n---\nseed: 2\n"},
 	{"unknown_preset", "preset: fnh\n"},
 	{"rules", "train:\n  batch: 30\n  shards: 4\n  validation_episodes: 6\nenv:\n  length: 40\nmodel:\n  hard: true\n  switching: normal\n"},
