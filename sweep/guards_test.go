@@ -364,3 +364,19 @@ func TestWork_LargeCohortsOfHyperband(t *testing.T) {
 		t.Errorf("the first cohort has %d trials", size)
 	}
 }
+
+// TestWork_FewerThanAsked: a grid or a list that is smaller than run_cap is counted as a whole, and not beyond.
+func TestWork_FewerThanAsked(t *testing.T) {
+	s := testSpec(Grid, NoStop)
+	whole := len(s.Combinations(maxCombinations))
+	for _, asked := range []int{1, whole, whole + 5} {
+		s.Trials = asked
+		if w := s.Work([][]uint64{s.Stop.Rungs}); w.Trials != min(asked, whole) {
+			t.Errorf("a grid of %d, asked for %d: %+v", whole, asked, w)
+		}
+	}
+	s.Method, s.List, s.Trials = List, s.Combinations(3), 50
+	if w := s.Work([][]uint64{s.Stop.Rungs}); w.Trials != 3 {
+		t.Errorf("a list of 3: %+v", w)
+	}
+}

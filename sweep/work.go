@@ -18,12 +18,13 @@ func (s *Spec) Work(lengths [][]uint64) Work {
 	seeds := len(s.Replicates.Seeds)
 	rungs := means(lengths)
 	last := len(rungs) - 1
-	for cohort := 1; w.Trials < s.Trials; cohort++ {
+	trials := s.available()
+	for cohort := 1; w.Trials < trials; cohort++ {
 		size, first := s.cohortPlan(cohort)
 		if s.Stop.Type.Timed() {
-			size = s.Trials
+			size = trials
 		}
-		size = min(size, s.Trials-w.Trials)
+		size = min(size, trials-w.Trials)
 		w.Trials += size
 		w.Runs += size * seeds
 		// n trials train from one rung to the next, and fewer beyond it.
@@ -52,6 +53,17 @@ func (s *Spec) Work(lengths [][]uint64) Work {
 	w.Updates += float64(top) * rungs[last]
 	w.Most += float64(top) * rungs[last]
 	return w
+}
+
+// available is how many trials there can be: a list, or a grid, may have fewer than the file asks for.
+func (s *Spec) available() int {
+	switch {
+	case s.Method == List:
+		return min(s.Trials, len(s.List))
+	case s.Method == Grid && s.Trials <= maxCombinations:
+		return len(s.Combinations(s.Trials))
+	}
+	return s.Trials
 }
 
 // means are the means of lists, place by place. There is at least one, and all are as long.
