@@ -78,7 +78,7 @@ func published(p eval.Published) []point {
 }
 
 // Figure draws the comparison. The same name has the same colour in every panel. A panel is 3.9 inches wide, and
-// the key needs as much room as half of one. Every panel has a CSV file.
+// the key as wide as the longest name needs. Every panel has a CSV file.
 func (c Comparison) Figure() Figure {
 	var names []string // of lines that are no reference, for their colours
 	var samples []sample
@@ -96,7 +96,7 @@ func (c Comparison) Figure() Figure {
 	for i, name := range names {
 		samples = append(samples, sample{text: name, line: line(colors[i], 1.7)})
 	}
-	f := Figure{Name: c.Name, width: vg.Length(len(c.Panels))*3.9*vg.Inch + 1.9*vg.Inch, height: 3.9 * vg.Inch}
+	f := Figure{Name: c.Name, height: 3.9 * vg.Inch}
 	var row []panel
 	for _, p := range c.Panels {
 		drawn, references := p.plot(names, colors)
@@ -116,7 +116,9 @@ func (c Comparison) Figure() Figure {
 	}
 	samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
 	row[len(row)-1].beside = samples
-	f.draw = page{layout{right: 132, gapX: 34, letters: true}, [][]panel{row}, ""}.draw
+	right := columnWidth(samples, 132)
+	f.width = vg.Length(len(c.Panels))*3.9*vg.Inch + right + 4.8
+	f.draw = page{layout{right: right, gapX: 34, letters: true}, [][]panel{row}, ""}.draw
 	return f
 }
 

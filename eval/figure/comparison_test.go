@@ -21,3 +21,16 @@ func TestComparison_SaysWhichSeedsCount(t *testing.T) {
 		t.Errorf("marked are %v, want the mean at 2", list)
 	}
 }
+
+// TestComparison_LongNames: the key has room for the longest name.
+func TestComparison_LongNames(t *testing.T) {
+	width := func(name string) float64 {
+		lines := []ComparisonLine{{Name: name, X: []float64{1, 2}, Seeds: [][]float64{{1, 2}}}}
+		return float64(Comparison{Panels: []ComparisonPanel{{Lines: lines}}}.Figure().width)
+	}
+	const long = "Ours (deterministic, a switch for each agent)"
+	panel := width("LSTM") - 132
+	if needed := float64(textStyle(textSize, ink).Width(long)); width(long)-panel < float64(columnGap+sampleWidth+sampleGap)+needed {
+		t.Errorf("the figure is %.0f points wide, %.0f of them for panels, and the name needs %.0f", width(long), panel, needed)
+	}
+}

@@ -32,7 +32,7 @@ func FHN(report eval.FHNReport, picture eval.FHNPicture) Figure {
 	}}
 	return Figure{
 		Name: "fhn", width: 11.6 * vg.Inch, height: 7 * vg.Inch,
-		draw: page{layout{right: 166, gapX: 26, gapY: 34, letters: true}, rows, ""}.draw,
+		draw: page{layout{right: columnWidth(curves, 166), gapX: 26, gapY: 34, letters: true}, rows, ""}.draw,
 		tables: []namedTable{
 			{"fan", picture.Fan.Table()},
 			{"r2", report.CurveTable()},

@@ -21,6 +21,8 @@ const (
 	sampleWidth = vg.Length(14)
 	sampleGap   = vg.Length(3.5)
 	rowHeight   = vg.Length(11)
+	// Space between a panel and a column of samples beside it.
+	columnGap = vg.Length(14)
 )
 
 // width returns the space that the sample takes, up to where a next one may begin.
@@ -65,6 +67,14 @@ func drawRow(c draw.Canvas, samples []sample, x, y vg.Length) {
 		}
 		samples[i].draw(c, vg.Point{X: x, Y: y})
 	}
+}
+
+// columnWidth is the room that a column of samples needs beside a panel, at least as much as least.
+func columnWidth(samples []sample, least vg.Length) vg.Length {
+	for _, s := range samples {
+		least = max(least, columnGap+s.width())
+	}
+	return least
 }
 
 // drawColumn puts samples below each other, from a corner at the upper left on.

@@ -88,7 +88,7 @@ func (p panel) draw(c, at draw.Canvas, mark string) {
 	above := vg.Point{X: data.Min.X, Y: data.Max.Y + 8}
 	title(c, mark, p.title, above)
 	drawRow(c, p.above, data.Max.X, above.Y)
-	drawColumn(c, p.beside, vg.Point{X: data.Max.X + 14, Y: data.Max.Y})
+	drawColumn(c, p.beside, vg.Point{X: data.Max.X + columnGap, Y: data.Max.Y})
 }
 
 // grids lays panels out row by row. The last row may have empty places.

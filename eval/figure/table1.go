@@ -21,7 +21,7 @@ func Table1(r eval.Table1Report) Figure {
 	}
 	return Figure{
 		Name: "table1", width: 9.6 * vg.Inch, height: 4 * vg.Inch,
-		draw:   page{layout{right: 150, gapX: 40, letters: true}, [][]panel{row}, ""}.draw,
+		draw:   page{layout{right: columnWidth(samples, 150), gapX: 40, letters: true}, [][]panel{row}, ""}.draw,
 		tables: []namedTable{{"errors", r.CurveTable()}},
 	}
 }
