@@ -86,14 +86,20 @@ func Load(dir, name string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
+	return load(folder, held)
+}
+
+// load is Load of a folder. held reports whether a process has the run there.
+func load(folder string, held func(folder string) bool) (Info, error) {
 	info, err := readInfo(folder)
-	if err != nil {
-		return Info{}, err
+	for err == nil && info.State == Running && !held(folder) {
+		before := info
+		// A process writes how the run ends before it lets go: what was read before may be older than that.
+		if info, err = readInfo(folder); err == nil && info.State == Running && info.Updated.Equal(before.Updated) {
+			info.State = Lost
+		}
 	}
-	if info.State == Running && !held(folder) {
-		info.State = Lost
-	}
-	return info, nil
+	return info, err
 }
 
 // Look is Load for those who only show a run: for a run whose run.json cannot be read it returns the state Damaged.

@@ -212,3 +212,18 @@ func TestList_LatestFirst(t *testing.T) {
 		t.Errorf("a missing folder: got %v, %v", list, err)
 	}
 }
+
+// TestLoad_ARunThatEndsMeanwhile: who reads run.json just before the process of a run writes how it ended, and looks
+// for the lock just after that, does not take the run for one whose process was killed.
+func TestLoad_ARunThatEndsMeanwhile(t *testing.T) {
+	r := create(t, t.TempDir(), "a")
+	info, err := load(r.Folder(), func(string) bool {
+		if err := errors.Join(r.End(Finished, ""), r.Close()); err != nil {
+			t.Error(err)
+		}
+		return false
+	})
+	if err != nil || info.State != Finished {
+		t.Errorf("got %q, %v", info.State, err)
+	}
+}
