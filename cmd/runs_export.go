@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,19 +82,12 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	case f.to == "csv":
 		return a.exportCSV(name, f.out)
 	case f.to == "tensorboard":
-		out := f.out
-		if out == "" {
-			info, err := store.Load(a.runsDir, name)
-			if err != nil {
-				return err
-			}
-			if info.State == store.Running {
-				return config.Hint(config.Usagef("run %s is running and writes event files itself", name),
-					"all of its records: -o FOLDER")
-			}
-			out = filepath.Join(a.runsDir, name, store.Folder)
-		}
+		out := cmp.Or(f.out, filepath.Join(a.runsDir, name, store.Folder))
 		files, err := store.TensorBoard(a.runsDir, name, out)
+		if errors.Is(err, store.ErrHeld) {
+			return config.Hint(config.Usagef("run %s is running and writes event files itself", name),
+				"all of its records: -o FOLDER")
+		}
 		if errors.Is(err, store.ErrEvents) {
 			return config.Hint(config.Usagef("-o %s has event files of another run", out), "give each run a folder: -o %s",
 				filepath.Join(out, name))

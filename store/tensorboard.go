@@ -36,15 +36,19 @@ const (
 // TensorBoard writes the metrics of the named run of a folder as event files below out: a folder for each split, which
 // TensorBoard shows as a run, with one file. It returns the files. What the run has there from before is replaced; in a
 // folder that is not its own, event files of others are ErrEvents. A run in progress may be written: its event files
-// have what it has recorded so far.
+// have what it has recorded so far. In its own folder that is ErrHeld, as it writes there itself.
 func TensorBoard(dir, name, out string) (files []string, err error) {
 	info, err := Load(dir, name)
 	if err != nil {
 		return nil, err
 	}
+	own := sameFolder(out, filepath.Join(dir, name, Folder))
+	if own && info.State == Running {
+		return nil, fmt.Errorf("write event files: %w: %s", ErrHeld, out)
+	}
 	boards := map[string]*board{}
 	file := fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix())
-	if err := removeOld(out, file, filepath.Clean(out) == filepath.Join(dir, name, Folder)); err != nil {
+	if err := removeOld(out, file, own); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -74,6 +78,17 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// sameFolder reports whether two paths, however they are written, lead to one folder. It need not be there yet.
+func sameFolder(one, other string) bool {
+	if a, err := os.Stat(one); err == nil {
+		b, err := os.Stat(other)
+		return err == nil && os.SameFile(a, b)
+	}
+	a, errA := filepath.Abs(one)
+	b, errB := filepath.Abs(other)
+	return errA == nil && errB == nil && a == b
 }
 
 // removeOld removes the event files of the splits below a folder: all in a run's own folder, those of Live among them,

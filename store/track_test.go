@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +184,46 @@ func TestTensorBoard_StaysInItsFolder(t *testing.T) {
 		files, err := store.TensorBoard(dir, "try", filepath.Join(dir, "try", store.Folder))
 		if !errors.Is(err, store.ErrDamaged) || len(files) > 0 {
 			t.Errorf("%q: wrote %v, %v", split, files, err)
+		}
+	}
+}
+
+// TestTensorBoard_FolderOfItsOwnRun: a run that writes event files itself keeps them, however its folder is written. A
+// run that has ended gets new ones there.
+func TestTensorBoard_FolderOfItsOwnRun(t *testing.T) {
+	dir := t.TempDir()
+	run, err := store.Create(dir, store.Draft{Name: "try", Config: []byte("seed: 1\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := store.NewLive(run.Folder(), 10, 0)
+	r := store.Record{Step: 1, Split: "train", Time: began, Values: store.Values{"loss": 2.5}}
+	if err := errors.Join(run.Append(r), l.Add(r), l.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	own := filepath.Join("try", store.Folder)
+	written := func() []string {
+		files, err := filepath.Glob(filepath.Join(own, "train", "events.*"))
+		if err != nil {
+			t.Error(err)
+		}
+		return files
+	}
+	before := written()
+	for _, out := range []string{own, filepath.Join(dir, own)} {
+		_, err := store.TensorBoard(dir, "try", out)
+		if !errors.Is(err, store.ErrHeld) || len(before) != 1 || !slices.Equal(written(), before) {
+			t.Errorf("%s while it writes: %v, left is %v", out, err, written())
+		}
+	}
+	if err := errors.Join(l.Close(), run.End(store.Finished, ""), run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{own, filepath.Join(dir, own)} {
+		_, err := store.TensorBoard(dir, "try", out)
+		if err != nil || len(written()) != 1 || slices.Equal(written(), before) {
+			t.Errorf("%s after it has ended: %v, left is %v", out, err, written())
 		}
 	}
 }
