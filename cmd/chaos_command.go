@@ -207,7 +207,7 @@ cluster.exchange=sharded, workers sum the gradient; the report says in how many 
 		Example: "  " + a.invoked + " chaos fhn/smoke train.steps=2000\n" +
 			"  " + a.invoked + " chaos fhn train.steps=100000 --duration 1h --kill 15s --drop 2%\n" +
 			"  " + a.invoked + " chaos fhn/smoke train.steps=2000 cluster.exchange=sharded --servers\n" +
-			"  " + a.invoked + " chaos fhn/smoke --measure 20",
+			"  " + a.invoked + " chaos fhn/smoke train.steps=10000000 --measure 20",
 		Args:              atLeastOne("PRESET or FILE.yaml"),
 		ValidArgsFunction: a.completeConfig,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -16,6 +16,8 @@ var (
 	ErrFailed = errors.New("chaos: the run failed")
 	// ErrNoRecovery is returned by Measure when the run does not continue after a fault.
 	ErrNoRecovery = errors.New("chaos: the run does not continue")
+	// ErrOver is returned by Measure when the run ends before all faults were measured.
+	ErrOver = errors.New("chaos: the run is over before everything was measured")
 )
 
 // Plan lists the faults: those that processes suffer, and those that they inject into themselves. A time of 0 means

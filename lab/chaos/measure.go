@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -37,8 +38,8 @@ const (
 
 // Measure runs a training without other faults. It kills a worker, the coordinator and the broker, n times each,
 // and waits between them until the run makes steps as usual. Coordinator and broker are started again at once,
-// the worker after the run has continued without it. It returns ErrNoRecovery if the run does not go on, and the
-// cause of ctx when that ends.
+// the worker after the run has continued without it. It returns ErrNoRecovery if the run does not go on, ErrOver if it
+// has no steps left, and the cause of ctx when that ends.
 func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	cfg.Plan = Plan{Seed: cfg.Plan.Seed}
 	c, err := newCluster(cfg)
@@ -89,6 +90,8 @@ type watcher struct {
 	began time.Time
 	file  tail
 	steps []step // since the last reset
+	// when run.json was last read
+	looked time.Time
 }
 
 // measure kills a child and adds the times until the run has recovered. The time of the fault is spread over a
@@ -166,7 +169,7 @@ func (w *watcher) flow(ctx context.Context, length time.Duration) error {
 	return nil
 }
 
-// turn waits a moment, tends the processes and reads new steps.
+// turn waits a moment, tends the processes and reads new steps. A run that has ended makes none: see look.
 func (w *watcher) turn(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -181,6 +184,27 @@ func (w *watcher) turn(ctx context.Context) error {
 		return err
 	}
 	w.steps = append(w.steps, records...)
+	return w.look(time.Now())
+}
+
+// look returns ErrOver for a run that has finished, and ErrFailed for one that has failed. It reads run.json once a
+// second.
+func (w *watcher) look(now time.Time) error {
+	if now.Sub(w.looked) < statusEvery {
+		return nil
+	}
+	w.looked = now
+	info, err := readRun(w.cfg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // the coordinator has not made it yet
+		return nil
+	case err != nil:
+		return err
+	case info.State == store.Finished:
+		return fmt.Errorf("%w: it ended at step %d; give it more, such as train.steps=10000000", ErrOver, info.Step)
+	case info.State == store.Failed:
+		return fmt.Errorf("%w: %s", ErrFailed, info.ExitReason)
+	}
 	return nil
 }
 

@@ -3,6 +3,8 @@
 package chaos
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
+
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 // mode makes the test binary a process of its own: "sleep" lives until it is told to end, "fail" ends at once.
@@ -225,4 +229,31 @@ func TestCluster_Joined(t *testing.T) {
 		t.Fatalf("generation %d, %v", w.generation, err)
 	}
 	check(false)
+}
+
+// A run that has no steps left to be measured is told from one that a fault has stopped.
+func TestWatcher_TheRunIsOver(t *testing.T) {
+	for state, want := range map[store.State]error{
+		store.Finished: ErrOver, store.Failed: ErrFailed, store.Running: context.DeadlineExceeded,
+	} {
+		c := sleepers(t, "sleep")
+		c.cfg.Name = "a"
+		dir := filepath.Join(c.cfg.Folder, "runs")
+		run, err := store.Create(dir, store.Draft{Name: c.cfg.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range uint64(30) {
+			err = errors.Join(err, run.Append(store.Record{Step: s + 1, Split: "train"}))
+		}
+		if err = errors.Join(err, run.End(state, "why"), run.Close()); err != nil {
+			t.Fatal(err)
+		}
+		w := &watcher{fleet: c, file: tail{dir: dir, name: c.cfg.Name}}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		if err := w.flow(ctx, time.Hour); !errors.Is(err, want) {
+			t.Errorf("%s: got %v, want %v", state, err, want)
+		}
+		cancel()
+	}
 }
