@@ -75,7 +75,11 @@ func List(dir string) ([]Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, _ := disk.ReadFile(filepath.Join(dir, bestManifest), maxManifest) // without it none is the best
+	path, err := bestPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	best, _ := disk.ReadFile(path, maxManifest) // without it none is the best
 	var list []Info
 	for _, name := range names {
 		path := filepath.Join(dir, name)
@@ -125,9 +129,13 @@ func RestoreUpTo(dir string, last uint64) (*Checkpoint, []error, error) {
 }
 
 // RestoreBest reads the checkpoint with the lowest validation loss. It returns ErrNotFound if none was validated, and
-// ErrCorrupt if the best one cannot be read. It need not be among the last ones.
+// ErrCorrupt if the best one cannot be read. It need not be among the last ones, and is none that a rollback has made
+// void.
 func RestoreBest(dir string) (*Checkpoint, error) {
-	path := filepath.Join(dir, bestManifest)
+	path, err := bestPath(dir)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w with a validation in %s", ErrNotFound, dir)
 	}
@@ -136,6 +144,20 @@ func RestoreBest(dir string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	return cp, nil
+}
+
+// bestPath is the path of the manifest that says which checkpoint is the best; empty if a rollback has left none. Until
+// that is finished, best.json may name a void one, and the checkpoint that the run has gone back to says it.
+func bestPath(dir string) (string, error) {
+	last, noted, err := RolledBack(dir)
+	if err != nil || !noted {
+		return filepath.Join(dir, bestManifest), err
+	}
+	best, err := bestAt(dir, last)
+	if err != nil || best == nil {
+		return "", err
+	}
+	return best.Path, nil
 }
 
 // manifests lists the manifests of a folder, sorted by step, without those that a rollback has made void. They are

@@ -106,14 +106,29 @@ func (s *Store) EndRollback() error {
 // renameBest makes best.json name the checkpoint that was the best at a step, or deletes it. It deletes it if that
 // checkpoint is gone, or cannot be read.
 func (s *Store) renameBest(last uint64) error {
-	cp, _, err := RestoreUpTo(s.Dir, last)
-	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
+	best, err := bestAt(s.Dir, last)
+	if err != nil {
 		return err
 	}
-	if cp != nil && cp.BestStep > 0 {
-		if best, err := read(filepath.Join(s.Dir, stem(cp.BestStep)+manifestSuffix)); err == nil && best.Step == cp.BestStep {
-			return s.nameBest(cp.BestStep)
-		}
+	if best != nil {
+		return s.nameBest(best.Step)
 	}
 	return s.disk().Remove(filepath.Join(s.Dir, bestManifest))
+}
+
+// bestAt is the checkpoint that was the best when the run was at a step; nil if there was none, or if it is gone or
+// cannot be read.
+func bestAt(dir string, step uint64) (*Checkpoint, error) {
+	cp, _, err := RestoreUpTo(dir, step)
+	if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrCorrupt) {
+		return nil, err
+	}
+	if cp == nil || cp.BestStep == 0 {
+		return nil, nil
+	}
+	best, err := read(filepath.Join(dir, stem(cp.BestStep)+manifestSuffix))
+	if err != nil || best.Step != cp.BestStep {
+		return nil, nil
+	}
+	return best, nil
 }

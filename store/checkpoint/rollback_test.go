@@ -132,3 +132,30 @@ func TestRollback_DiskFails(t *testing.T) {
 		t.Errorf("left are %s", got)
 	}
 }
+
+// As long as a rollback is noted and not finished, the best checkpoint is that of the step that the run has gone back
+// to, whatever best.json names.
+func TestRollback_TheBestOfThen(t *testing.T) {
+	for _, c := range []struct{ to, best uint64 }{{7, 4}, {3, 0}, {0, 0}} {
+		s := threeCheckpoints(t, nil)
+		if _, err := s.Rollback(c.to); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.NoteRollback(); err != nil {
+			t.Fatal(err)
+		}
+		best, err := RestoreBest(s.Dir)
+		if c.best == 0 && !errors.Is(err, ErrNotFound) || c.best > 0 && (err != nil || best.Step != c.best) {
+			t.Errorf("back to %d: the best is %+v, %v", c.to, best, err)
+		}
+		list, err := List(s.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range list {
+			if i.Best != (i.Step == c.best) {
+				t.Errorf("back to %d: listed is %+v", c.to, i)
+			}
+		}
+	}
+}
