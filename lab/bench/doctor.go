@@ -129,9 +129,15 @@ const syncs = 5
 
 // Disk writes to the folder of the runs, or to the folder in which it would be made, and measures how long a
 // flush takes. The file is removed again. The time that the disk gives it tells whether its clock agrees with
-// that of the machine.
+// that of the machine. What stands where a folder has to be, such as a link to a disk that is not mounted, is Bad.
 func Disk(runsDir string) Finding {
-	dir := existing(runsDir)
+	dir, obstacle := existing(runsDir)
+	if obstacle != "" {
+		return Finding{
+			"disk", Bad, fmt.Sprintf("no run can be made in %s: %s is no folder, nor a link to one", runsDir, obstacle),
+			"choose another folder with --runs-dir, or remove what is there; mount the disk that a link leads to",
+		}
+	}
 	took, at, err := flush(dir)
 	if err != nil {
 		return Finding{
@@ -166,15 +172,19 @@ func room(took, off time.Duration, free int64, known bool) (State, string) {
 // clockError is how far the clocks of a machine and of its disk may be apart.
 const clockError = 5 * time.Second
 
-// existing is the folder itself, or the nearest one above it that there is.
-func existing(dir string) string {
+// existing is the folder itself, or the nearest one above it that there is. obstacle is the first thing below that
+// which is no folder, and in whose place none can be made; empty: there is nothing.
+func existing(dir string) (folder, obstacle string) {
 	for {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir
+			return dir, obstacle
+		}
+		if _, err := os.Lstat(dir); err == nil {
+			obstacle = dir
 		}
 		up := filepath.Dir(dir)
 		if up == dir {
-			return dir
+			return dir, obstacle
 		}
 		dir = up
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -112,8 +113,30 @@ func TestExisting(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := existing(filepath.Join(file, "x")); got != dir {
-		t.Errorf("got %s", got)
+	if got, obstacle := existing(filepath.Join(file, "x")); got != dir || obstacle != file {
+		t.Errorf("got %s behind %s", got, obstacle)
+	}
+}
+
+// TestDisk_NoFolder: where something else stands in the place of the folder of the runs, no run can be made.
+func TestDisk_NoFolder(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink(filepath.Join(dir, "unmounted"), link))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, runs := range []string{file, filepath.Join(file, "runs"), link, filepath.Join(link, "runs")} {
+		if f := Disk(runs); f.State != Bad || !strings.Contains(f.Do, "--runs-dir") {
+			t.Errorf("%s: %+v", runs, f)
+		}
+	}
+	good := filepath.Join(dir, "good")
+	if err := os.Symlink(t.TempDir(), good); err != nil {
+		t.Fatal(err)
+	}
+	if f := Disk(filepath.Join(good, "runs")); f.State == Bad {
+		t.Errorf("a link to a folder: %+v", f)
 	}
 }
 
