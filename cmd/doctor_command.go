@@ -114,21 +114,32 @@ func (a *app) checkKeys(dir string) bench.Finding {
 	if info.Mode().Perm()&0o077 != 0 {
 		f.State, f.Do = bench.Doubtful, "other users may look into the folder: chmod 700 "+dir
 	}
-	data, err := os.ReadFile(filepath.Join(dir, cluster.Server))
-	if err != nil {
-		return f // the part of another role
-	}
-	block, _ := pem.Decode(data)
-	if block == nil {
-		f.State, f.Do = bench.Bad, cluster.Server+" is no certificate: "+a.invoked+" init --renew-server-cert"
-		return f
-	}
-	certificate, err := x509.ParseCertificate(block.Bytes)
-	if err != nil || time.Until(certificate.NotAfter) < soon {
-		f.State, f.Do = bench.Doubtful, "the broker's certificate ends soon or cannot be read: "+
-			a.invoked+" init --renew-server-cert"
+	if data, err := os.ReadFile(filepath.Join(dir, cluster.Server)); err == nil { // else it is the part of another role
+		if state, do := certificate(data, time.Now()); state != bench.OK {
+			f.State, f.Do = state, do+": "+a.invoked+" init --dir "+dir+" --renew-server-cert"
+		}
 	}
 	return f
+}
+
+// certificate judges the broker's certificate. With one that does not hold now, nobody connects.
+func certificate(data []byte, now time.Time) (state bench.State, do string) {
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return bench.Bad, cluster.Server + " is no certificate"
+	}
+	c, err := x509.ParseCertificate(block.Bytes)
+	switch {
+	case err != nil:
+		return bench.Bad, cluster.Server + " is no certificate"
+	case now.After(c.NotAfter):
+		return bench.Bad, "the broker's certificate ended on " + day(c.NotAfter)
+	case now.Before(c.NotBefore):
+		return bench.Bad, "the broker's certificate begins on " + day(c.NotBefore) + "; set the clock, or make another"
+	case c.NotAfter.Sub(now) < soon:
+		return bench.Doubtful, "the broker's certificate ends on " + day(c.NotAfter)
+	}
+	return bench.OK, ""
 }
 
 // usualPayload is the limit of a NATS server that says nothing else; chunks are made for it.

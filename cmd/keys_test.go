@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -129,5 +130,28 @@ func TestDoctor_KeysOfARole(t *testing.T) {
 	}
 	if r := c.run("doctor", "--keys", all); !strings.Contains(r.out, "restore the folder from a backup") {
 		t.Errorf("a folder that has lost a key: doctor says\n%s", r.out)
+	}
+}
+
+// TestDoctor_Certificate: with a broker's certificate that has ended, nobody connects; one that ends soon still holds.
+// What to do names the folder that was looked at.
+func TestDoctor_Certificate(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	for made, want := range map[time.Time]string{
+		time.Now():                    "ok",
+		time.Now().AddDate(-2, 0, 10): "warn",
+		time.Now().AddDate(-2, 0, -1): "bad",
+	} {
+		dir := filepath.Join(t.TempDir(), "keys")
+		if _, err := cluster.Init(cluster.InitConfig{Dir: dir, Hosts: []string{"broker"}}, made); err != nil {
+			t.Fatal(err)
+		}
+		r := c.run("doctor", "--keys", dir)
+		said := strings.Join(strings.Fields(r.out), " ")
+		renew := strings.Contains(said, "switchyard init --dir "+dir+" --renew-server-cert")
+		if !strings.Contains(said, "keys "+want+" ") || renew != (want != "ok") || want == "bad" && r.code == exitOK {
+			t.Errorf("made on %s: want %s, code %d\n%s", made, want, r.code, r.out)
+		}
 	}
 }
