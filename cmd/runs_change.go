@@ -163,11 +163,11 @@ type pruning struct {
 	dry    bool
 }
 
-// pruned is what runs prune --json prints.
+// pruned is what runs prune and runs rm print with --json.
 type pruned struct {
 	Items   []trials.Item `json:"items"`
 	Bytes   int64         `json:"bytes"`
-	Removed bool          `json:"removed"`
+	Removed bool          `json:"removed"` // the items are gone; otherwise they would go
 }
 
 // runsPruneCommand is `runs prune`: it removes what no run or sweep needs.
@@ -213,11 +213,7 @@ func (a *app) pruneRuns(f pruning) error {
 		return err
 	}
 	if a.asJSON {
-		if !f.dry {
-			err = a.removeItems(items, func(trials.Item) error { return nil })
-		}
-		return errors.Join(a.printJSON(pruned{append([]trials.Item{}, items...), trials.Sum(items), !f.dry && err == nil}),
-			err)
+		return a.pruneJSON(items, f.dry)
 	}
 	if len(items) == 0 {
 		return a.printf("nothing to remove in %s\n", a.runsDir)
@@ -245,6 +241,20 @@ func (a *app) pruneRuns(f pruning) error {
 	return a.removeItems(items, func(i trials.Item) error {
 		return a.printf("removed %s: %s, %s\n", i.Run, i.What, terminal.Bytes(i.Bytes))
 	})
+}
+
+// pruneJSON removes items, unless it is a dry run, and prints what is gone, or what would go. One that was left alone
+// is not among it.
+func (a *app) pruneJSON(items []trials.Item, dry bool) error {
+	if dry {
+		return a.printJSON(pruned{append([]trials.Item{}, items...), trials.Sum(items), false})
+	}
+	gone := []trials.Item{}
+	err := a.removeItems(items, func(i trials.Item) error {
+		gone = append(gone, i)
+		return nil
+	})
+	return errors.Join(a.printJSON(pruned{gone, trials.Sum(gone), true}), err)
 }
 
 // removeItems removes items and tells of each. One that a process has taken meanwhile is left alone, with a warning.

@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/store"
@@ -91,5 +94,48 @@ func TestRuns_CompareLikeWithLike(t *testing.T) {
 		if metrics, why := incomparable(list); !slices.Equal(metrics, test.metrics) || why != test.why {
 			t.Errorf("%v: got %v because of %s, want %v because of %s", test.keys, metrics, why, test.metrics, test.why)
 		}
+	}
+}
+
+// finishedRun makes the folder of a run that has ended at a time.
+func finishedRun(t *testing.T, dir, name string, at time.Time) {
+	t.Helper()
+	run, err := store.Create(dir, store.Draft{Name: name, Config: []byte("preset: fhn/smoke\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(run.End(store.Finished, ""), run.Close()); err != nil {
+		t.Fatal(err)
+	}
+	info := run.Info()
+	info.Updated = at.UTC()
+	text, err := json.Marshal(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(dir, name, "run.json"), string(text))
+}
+
+// TestRuns_PrunedIsWhatIsGone: with --json a run that was left alone, because a process has taken it meanwhile, is not
+// among those that were removed.
+func TestRuns_PrunedIsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	for _, name := range []string{"a", "b"} {
+		finishedRun(t, c.dir, name, time.Now().Add(-48*time.Hour))
+	}
+	taken, err := store.Open(c.dir, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	var got pruned
+	r := c.must("runs", "prune", "--older-than", "1d", "--yes", "--json")
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil {
+		t.Fatal(err)
+	}
+	gone := len(got.Items) == 1 && got.Items[0].Run == "b" && got.Bytes == got.Items[0].Bytes
+	if !strings.Contains(r.err, "left alone") || !gone || !got.Removed {
+		t.Errorf("%s\ngot %+v", r.err, got)
 	}
 }
