@@ -27,29 +27,36 @@ func (a *app) runsRemoveCommand() *cobra.Command {
 			"cannot\nbe undone. A run that a process is working on is left alone.",
 		Args:              atLeastOne("NAME"),
 		ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			removed := []trials.Item{}
-			for _, name := range args {
-				size, err := store.Size(a.runsDir, name)
-				if err == nil {
-					err = store.Remove(a.runsDir, name)
-				}
-				if err != nil {
-					return a.missingRun(err)
-				}
-				removed = append(removed, trials.Item{Run: name, What: trials.Whole, Why: "on request", Bytes: size})
-				if a.asJSON {
-					continue
-				}
-				if err := a.printf("removed %s, %s\n", name, terminal.Bytes(size)); err != nil {
-					return err
-				}
-			}
-			return a.result(pruned{removed, trials.Sum(removed), true}, func() error { return nil })
-		},
+		RunE:              func(_ *cobra.Command, args []string) error { return a.removeRuns(args) },
 	}
 	a.jsonFlag(c)
 	return c
+}
+
+// removeRuns removes runs, and says which are gone, also if one after them cannot be removed.
+func (a *app) removeRuns(names []string) error {
+	removed := []trials.Item{}
+	for _, name := range names {
+		size, err := store.Size(a.runsDir, name)
+		if err == nil {
+			err = store.Remove(a.runsDir, name)
+		}
+		if err != nil {
+			err = a.missingRun(err)
+			if a.asJSON && len(removed) > 0 {
+				err = errors.Join(a.printJSON(pruned{removed, trials.Sum(removed), true}), err)
+			}
+			return err
+		}
+		removed = append(removed, trials.Item{Run: name, What: trials.Whole, Why: "on request", Bytes: size})
+		if a.asJSON {
+			continue
+		}
+		if err := a.printf("removed %s, %s\n", name, terminal.Bytes(size)); err != nil {
+			return err
+		}
+	}
+	return a.result(pruned{removed, trials.Sum(removed), true}, func() error { return nil })
 }
 
 // runsRenameCommand is `runs rename`. A name that is taken, and a run that a process works on, are usage errors.
@@ -347,45 +354,54 @@ runs only on request. Nothing that a run computes changes, and a run can be labe
 	return c
 }
 
-// labelRuns changes the labels of each run and prints what they are then. What is both added and dropped is
-// dropped. Labels that are too long or too many are a usage error.
-func (a *app) labelRuns(f labelling, names []string) error {
+// labelRuns changes the labels of each run and prints what they are then, also of those before one that fails. Labels
+// that are too long or too many are a usage error.
+func (a *app) labelRuns(f labelling, names []string) (err error) {
 	if f.archive && f.restore {
 		return config.Usagef("--archive and --restore: choose one")
 	}
 	changed := []labelledRun{}
 	for _, name := range names {
-		l, err := store.ReadLabels(a.runsDir, name)
-		if errors.Is(err, store.ErrDamaged) {
-			return config.Hint(err, "remove the file; only tags and note are lost")
-		}
-		if err == nil {
-			l.Tags = slices.DeleteFunc(append(l.Tags, f.add...), func(t string) bool { return slices.Contains(f.drop, t) })
-			l.Archived = (l.Archived || f.archive) && !f.restore
-			if f.noted {
-				l.Note = f.note
-			}
-			err = store.SetLabels(a.runsDir, name, l)
-		}
-		if err == nil {
-			l, err = store.ReadLabels(a.runsDir, name)
-		}
-		if errors.Is(err, store.ErrLabels) {
-			return config.Usage(err)
-		}
-		if err != nil {
-			return a.missingRun(err)
+		var l store.Labels
+		if l, err = a.labelRun(f, name); err != nil {
+			break
 		}
 		changed = append(changed, labelledRun{name, l})
 	}
-	return a.result(changed, func() error {
+	if err != nil && len(changed) == 0 {
+		return err
+	}
+	return errors.Join(a.result(changed, func() error {
 		for _, r := range changed {
 			if err := a.printf("%s: %s\n", r.Name, labelled(r.Labels)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}), err)
+}
+
+// labelRun changes the labels of a run and returns what they are then. What is both added and dropped is dropped.
+func (a *app) labelRun(f labelling, name string) (store.Labels, error) {
+	l, err := store.ReadLabels(a.runsDir, name)
+	if errors.Is(err, store.ErrDamaged) {
+		return l, config.Hint(err, "remove the file; only tags and note are lost")
+	}
+	if err == nil {
+		l.Tags = slices.DeleteFunc(append(l.Tags, f.add...), func(t string) bool { return slices.Contains(f.drop, t) })
+		l.Archived = (l.Archived || f.archive) && !f.restore
+		if f.noted {
+			l.Note = f.note
+		}
+		err = store.SetLabels(a.runsDir, name, l)
+	}
+	if err == nil {
+		l, err = store.ReadLabels(a.runsDir, name)
+	}
+	if errors.Is(err, store.ErrLabels) {
+		return l, config.Usage(err)
+	}
+	return l, a.missingRun(err)
 }
 
 // labelled describes labels in a line.

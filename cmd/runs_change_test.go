@@ -97,6 +97,28 @@ func TestRuns_CompareLikeWithLike(t *testing.T) {
 	}
 }
 
+// TestRuns_WhatWasDoneBeforeAnError: a command that fails at one run says what it has done to those before.
+func TestRuns_WhatWasDoneBeforeAnError(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"runs rm a none b":                   `"run": "a"`,
+		"runs label a none b --tag x":        "a: tags x",
+		"runs label a none b --tag=x --json": `"name": "a"`,
+	} {
+		c := newCLI(t)
+		finishedRun(t, c.dir, "a", time.Now())
+		finishedRun(t, c.dir, "b", time.Now())
+		if strings.Contains(line, " rm ") {
+			line += " --json"
+		}
+		r := c.run(strings.Fields(line)...)
+		said := strings.Contains(r.out, want) && !strings.Contains(r.out, `"b"`)
+		if r.code == exitOK || !said || !strings.Contains(r.err, "none") {
+			t.Errorf("%s: code %d, %s\n%s", line, r.code, r.err, r.out)
+		}
+	}
+}
+
 // finishedRun makes the folder of a run that has ended at a time.
 func finishedRun(t *testing.T, dir, name string, at time.Time) {
 	t.Helper()
