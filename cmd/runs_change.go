@@ -360,6 +360,11 @@ func (a *app) labelRuns(f labelling, names []string) (err error) {
 	if f.archive && f.restore {
 		return config.Usagef("--archive and --restore: choose one")
 	}
+	for _, tags := range [][]string{f.add, f.drop} {
+		for i, tag := range tags {
+			tags[i] = strings.TrimSpace(tag) // as the store has it
+		}
+	}
 	changed := []labelledRun{}
 	for _, name := range names {
 		var l store.Labels

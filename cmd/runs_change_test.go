@@ -161,3 +161,16 @@ func TestRuns_PrunedIsWhatIsGone(t *testing.T) {
 		t.Errorf("%s\ngot %+v", r.err, got)
 	}
 }
+
+// TestRuns_UntagBehindAComma: blanks around a tag do not count, whether it is added or removed.
+func TestRuns_UntagBehindAComma(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	finishedRun(t, c.dir, "a", time.Now())
+	if got := c.must("runs", "label", "a", "--tag", "good, wide, new").out; got != "a: tags good, new, wide\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := c.must("runs", "label", "a", "--untag", "good, wide").out; got != "a: tags new\n" {
+		t.Errorf("got %q", got)
+	}
+}
