@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -207,10 +208,12 @@ func (r PruneRequest) sweeping(texts map[string]string) error {
 }
 
 // mentioned reports whether another run's configuration, or the spec of a sweep, names a file in the folder: as
-// RUNS/NAME/…, whatever stands before.
+// RUNS/NAME/…, whatever stands before, or, by a command that ran in the folder of runs, as NAME/….
 func mentioned(folder, name string, texts map[string]string) bool {
+	runs := filepath.Base(filepath.Dir(folder))
+	named := regexp.MustCompile(`(` + regexp.QuoteMeta(runs) + `/|(^|[\s"'\[,])(\./)*)` + regexp.QuoteMeta(name) + "/")
 	for _, text := range texts {
-		if strings.Contains(text, filepath.Base(filepath.Dir(folder))+"/"+name+"/") {
+		if named.MatchString(text) {
 			return true
 		}
 	}

@@ -126,6 +126,18 @@ func TestFind_Runs(t *testing.T) {
 			{name: "a", state: store.Finished, steps: five},
 			{name: "b", state: store.Interrupted, config: "env:\n  normalise: runs/a/normalisation.json\n"},
 		}, time.Hour, 2 * time.Hour, "", "a: older checkpoints", "50"},
+		{"named in the folder of runs by one that can be resumed", []made{
+			{name: "a", state: store.Finished, steps: five},
+			{name: "b", state: store.Interrupted, config: "env:\n  normalise: a/normalisation.json\n"},
+		}, time.Hour, 2 * time.Hour, "", "a: older checkpoints", "50"},
+		{"named there by a path that begins with a point", []made{
+			{name: "a", state: store.Finished, steps: five},
+			{name: "b", state: store.Interrupted, config: "env:\n  normalise: \"./a/normalisation.json\"\n"},
+		}, time.Hour, 2 * time.Hour, "", "a: older checkpoints", "50"},
+		{"another folder of that name is named", []made{
+			{name: "a", state: store.Finished, steps: five},
+			{name: "b", state: store.Interrupted, config: "env:\n  files: data/a/one.csv\n"},
+		}, time.Hour, 2 * time.Hour, "", "a: whole run", "gone"},
 		{"named by itself", []made{{name: "a", state: store.Finished, steps: five, config: "env:\n  normalise: runs/a/normalisation.json\n"}}, time.Hour, 2 * time.Hour, "", "a: whole run", "gone"},
 		{"named by one that is finished", []made{
 			{name: "a", state: store.Finished, steps: five},
