@@ -163,7 +163,8 @@ func (l *metricsLog) cut(step uint64) error {
 		err = l.file.Close()
 		l.file = nil
 	}
-	if err := errors.Join(err, cutMetrics(l.disk, l.path, step)); err != nil {
+	// Lines behind size are what a failed write has left of the pending ones.
+	if err := errors.Join(err, cutMetrics(l.disk, l.path, l.size, step)); err != nil {
 		return err
 	}
 	return l.measure()
@@ -190,9 +191,9 @@ func (l *metricsLog) close() error {
 	return err
 }
 
-// cutMetrics shortens the file at path to its records up to step. A torn last line ends the records, and so does a line
-// that is no record. Nothing is written if the file ends there.
-func cutMetrics(d disk.Disk, path string, step uint64) error {
+// cutMetrics shortens the file at path to its records up to step among its first size bytes. A torn last line ends the
+// records, and so does a line that is no record. Nothing is written if the file ends there.
+func cutMetrics(d disk.Disk, path string, size int64, step uint64) error {
 	f, info, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIrregular) { // a device cannot be cut
 		return nil
@@ -200,7 +201,7 @@ func cutMetrics(d disk.Disk, path string, step uint64) error {
 	if err != nil {
 		return fmt.Errorf("open the metrics: %w", err)
 	}
-	keep, err := keptLength(f, step)
+	keep, err := keptLength(io.LimitReader(f, size), step)
 	err = errors.Join(err, f.Close())
 	if err == nil && keep < info.Size() {
 		var cut disk.File

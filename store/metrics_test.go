@@ -254,3 +254,36 @@ func TestMetrics_OfAnOlderRelease(t *testing.T) {
 		t.Errorf("values of this release became %v", now)
 	}
 }
+
+// A run that goes back while its disk is full has each record once, though a write that failed has left a whole line.
+func TestCut_AfterAWriteThatFailed(t *testing.T) {
+	dir := t.TempDir()
+	r := create(t, dir, "a")
+	full, first := false, 0
+	r.Use(disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
+		if !full || a.Kind != "write" {
+			return 0, nil
+		}
+		if first == 0 {
+			first = a.Bytes
+			return 0, syscall.ENOSPC
+		}
+		return first + 3, syscall.ENOSPC // the second line is torn
+	}))
+	appendSteps(t, r, 1)
+	full = true
+	for _, step := range []uint64{2, 3} {
+		record := Record{Step: step, Split: "train", Values: Values{"loss": 1, "objective": -1}}
+		if err := r.Append(record); !errors.Is(err, syscall.ENOSPC) {
+			t.Fatalf("step %d: %v", step, err)
+		}
+	}
+	if err := r.Cut(2); err != nil {
+		t.Fatal(err)
+	}
+	full = false
+	appendSteps(t, r, 3)
+	if got := readSteps(t, dir, "a"); !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Errorf("got %v", got)
+	}
+}

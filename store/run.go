@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,7 @@ func Open(dir, name string) (*Run, error) {
 // Begin sets the state of an opened run to Running and opens its metrics. It drops a torn last line and the records
 // after step, which is the step of a checkpoint. Step 0 drops all of them.
 func (r *Run) Begin(step uint64) error {
-	if err := cutMetrics(r.disk, r.Path(metricsFile), step); err != nil {
+	if err := cutMetrics(r.disk, r.Path(metricsFile), math.MaxInt64, step); err != nil {
 		return err
 	}
 	r.info.State, r.info.Step, r.info.ExitReason = Running, step, ""

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"testing"
 
@@ -100,7 +101,7 @@ func TestTail_GoesBackWithTheRun(t *testing.T) {
 	appendSteps(t, r, 1, 2, 3, 4, 4, 5, 6)
 	tail := follow(t, dir, Position{})
 	drain(t, tail)
-	if err := cutMetrics(disk.System(), r.Path(metricsFile), 4); err != nil {
+	if err := cutMetrics(disk.System(), r.Path(metricsFile), math.MaxInt64, 4); err != nil {
 		t.Fatal(err)
 	}
 	records, back, err := tail.Next(10)
