@@ -106,11 +106,11 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "switchyard-bench-*")
+	dir, remove, err := a.benchFolder()
 	if err != nil {
-		return fmt.Errorf("make a folder for checkpoints: %w", err)
+		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	way := lead.Carrier(f.carrier)
 	if f.carrier == sharedCarrier {
 		way = lead.TCP // for messages
@@ -148,6 +148,19 @@ func (a *app) benchWire(c *cobra.Command, args []string, f wireFlags) (err error
 		return fmt.Errorf("measure the messages of %s: %w", p.Config.Preset, err)
 	}
 	return a.printWire(p, w, f)
+}
+
+// benchFolder makes a folder for the runs of a measurement, and returns the function that removes it. A signal removes
+// it, too.
+func (a *app) benchFolder() (dir string, remove func(), err error) {
+	dir, forget, err := a.leftovers.make(func() (string, error) { return os.MkdirTemp("", "switchyard-bench-*") })
+	if err != nil {
+		return "", nil, fmt.Errorf("make a folder for the measurement: %w", err)
+	}
+	return dir, func() {
+		_ = os.RemoveAll(dir) // it is a temporary one
+		forget()
+	}, nil
 }
 
 // printWire prints the times with and without messages, their difference per step, and the bytes that the
@@ -243,11 +256,11 @@ func (a *app) benchSweep(c *cobra.Command, f sweepBench) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "switchyard-bench-*")
+	dir, remove, err := a.benchFolder()
 	if err != nil {
-		return fmt.Errorf("make a folder for the sweep: %w", err)
+		return err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
 	folder := trials.Folder{Dir: dir, Name: "bench"}
 	j, err := trials.Prepare(trials.Request{
 		Kinds: a.kinds, Folder: folder, Path: filepath.Join(dir, "bench.yaml"),

@@ -101,3 +101,22 @@ func TestBench_Scale(t *testing.T) {
 		}
 	}
 }
+
+// TestBench_SignalLeavesNothing: the folder in which a measurement has its runs goes with the command, also if a signal
+// ends that.
+func TestBench_SignalLeavesNothing(t *testing.T) {
+	for _, line := range []string{
+		"bench sweep --preset noise/smoke --workers 1 --trials 2 --steps 9 --shard 1ms --stop none",
+		"bench wire noise/smoke --steps 1 --turns 1 --threads 1",
+	} {
+		temporary := t.TempDir()
+		t.Setenv("TMPDIR", temporary)
+		if code, said := signalled(newCLI(t), line, nil); code != exitFailed {
+			t.Errorf("%s: exit code %d\n%s", line, code, said)
+		}
+		left, err := os.ReadDir(temporary)
+		if err != nil || len(left) > 0 {
+			t.Errorf("%s leaves %v, %v", line, left, err)
+		}
+	}
+}
