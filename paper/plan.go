@@ -289,10 +289,10 @@ func usualEpsilon(env string) []string {
 // many ends the keys of models with more base systems than their preset has.
 const many = "-32"
 
-// manySystems are further rows of the arm: the models that gain by more base systems than the 8 of all others. The paper
-// does not say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by them. A
-// Concrete switch over so many needs a limit on the size of a gradient: without it a third of the seeds lose the switch
-// once the temperatures are low (docs/results/learning.md).
+// manySystems are further rows of the arm: the models that gain by more base systems than the 8 of all others. The
+// paper does not say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by
+// them. A Concrete switch over so many needs a limit on the size of a gradient: without it a third of the seeds lose
+// the switch once the temperatures are low (docs/results/learning.md).
 func manySystems(rows []*Group) []*Group {
 	var list []*Group
 	for _, g := range rows {
