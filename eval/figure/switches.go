@@ -79,7 +79,7 @@ func weightName(r eval.SwitchReport, i int) string {
 
 // drawMap draws the bins of one system into a rectangle of the page and returns the weight at the top of its
 // scale: the mean of a cell is noisy, so maps are smoothed over the eight neighbours by the steps in them. A cell
-// that no step fell into stays empty.
+// that no step fell into stays empty, and so does one whose mean is not finite, as of a model that diverges.
 func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems int, walls []planar.Box) float64 {
 	const B = eval.MapBins
 	smooth := make([]float64, B*B)
@@ -89,15 +89,15 @@ func drawMap(c draw.Canvas, at vg.Rectangle, m eval.SwitchMap, system, systems i
 			sum, n := 0.0, 0
 			for j := max(y-1, 0); j <= min(y+1, B-1); j++ {
 				for i := max(x-1, 0); i <= min(x+1, B-1); i++ {
-					if k := m.Count[j*B+i]; k > 0 {
-						sum += float64(k) * m.Mean[(j*B+i)*systems+system]
-						n += k
+					if v := m.Mean[(j*B+i)*systems+system]; eval.Finite(v) {
+						sum += float64(m.Count[j*B+i]) * v
+						n += m.Count[j*B+i]
 					}
 				}
 			}
-			// Cells that were never visited stay empty, even beside others.
+			// Cells without a mean stay empty, even beside others.
 			smooth[y*B+x] = math.NaN()
-			if n > 0 && m.Count[y*B+x] > 0 {
+			if n > 0 && eval.Finite(m.Mean[(y*B+x)*systems+system]) {
 				smooth[y*B+x] = sum / float64(n)
 				highest = max(highest, smooth[y*B+x])
 			}

@@ -1,0 +1,37 @@
+package figure_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/eval/figure"
+)
+
+// drawn is what a protocol found, as vectors.
+func drawn(t *testing.T, picture any) string {
+	t.Helper()
+	f, ok := figure.Of(eval.Findings{Picture: picture}, nil)
+	if !ok {
+		t.Fatalf("nothing is drawn of %T", picture)
+	}
+	svg, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(svg)
+}
+
+// TestSwitches_OfAModelThatDiverges: a cell whose mean weights are no numbers is drawn as one that nobody was in, and
+// the others as ever.
+func TestSwitches_OfAModelThatDiverges(t *testing.T) {
+	r, want := madeSwitches(), madeSwitches()
+	const cell = 2000
+	want.Maps[0].Count[cell] = 0
+	for i := range 3 {
+		r.Maps[0].Mean[3*cell+i], want.Maps[0].Mean[3*cell+i] = math.NaN(), math.NaN()
+	}
+	if drawn(t, r) != drawn(t, want) {
+		t.Error("one cell changes the whole map")
+	}
+}
