@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,17 +43,23 @@ func Latent(r eval.LatentReport) Figure {
 	}
 }
 
-// planePanel colours points by a rate, the scale reaching its 98 % on either side. Axes hold all points; colours
-// are symmetric about a rate of 0, to 2.33 root mean squares, which of a normal distribution leave out 1 % on
-// either side.
+// planePanel colours points by a rate, the scale reaching its 98 % on either side. Axes hold all points that have a
+// place, as a state that diverged has not; colours are symmetric about a rate of 0, to 2.33 root mean squares, which
+// of a normal distribution leave out 1 % on either side.
 func planePanel(p eval.LatentPlane) *plot.Plot {
+	placed := slices.DeleteFunc(slices.Clone(p.Points), func(at [3]float64) bool {
+		return !eval.Finite(at[0]) || !eval.Finite(at[1])
+	})
 	lo, hi := [2]float64{math.Inf(1), math.Inf(1)}, [2]float64{math.Inf(-1), math.Inf(-1)}
 	square := 0.0
-	for _, at := range p.Points {
+	for _, at := range placed {
 		for i := range 2 {
 			lo[i], hi[i] = min(lo[i], at[i]), max(hi[i], at[i])
 		}
-		square += at[2] * at[2] / float64(len(p.Points))
+		square += at[2] * at[2] / float64(len(placed))
+	}
+	if len(placed) == 0 {
+		lo, hi = [2]float64{-1, -1}, [2]float64{1, 1}
 	}
 	label := func(i int) string {
 		return fmt.Sprintf("z%d  (correlation %s)", p.Dimensions[i]+1, tickLabel(p.Correlations[i], 0.01))
@@ -67,7 +74,7 @@ func planePanel(p eval.LatentPlane) *plot.Plot {
 	// The middle of the colours is a rate of zero; the small number keeps a rate that is always zero from dividing
 	// by zero.
 	scale := 2.33*math.Sqrt(square) + 1e-12
-	for _, at := range p.Points {
+	for _, at := range placed {
 		d.data = append(d.data, point{at[0], at[1]})
 		d.colors = append(d.colors, color.Color(viridis(0.5+0.5*at[2]/scale)))
 	}

@@ -2,6 +2,7 @@ package figure_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -33,5 +34,18 @@ func TestSwitches_OfAModelThatDiverges(t *testing.T) {
 	}
 	if drawn(t, r) != drawn(t, want) {
 		t.Error("one cell changes the whole map")
+	}
+}
+
+// TestLatent_OfAStateThatDiverges: a point that has no place is left out, and the others are drawn as without it.
+func TestLatent_OfAStateThatDiverges(t *testing.T) {
+	r, want := madeLatent(), madeLatent()
+	r.Planes[0].Points[0][1], want.Planes[0].Points = math.NaN(), want.Planes[0].Points[1:]
+	if drawn(t, r) != drawn(t, want) {
+		t.Error("one point changes the whole plane")
+	}
+	r.Planes[0].Points = r.Planes[0].Points[:1]
+	if svg := drawn(t, r); !strings.Contains(svg, ">0.5</text>") {
+		t.Error("without a point that has a place the axes have no marks")
 	}
 }
