@@ -68,8 +68,10 @@ func fanPanel(f eval.FHNFan, i int) *plot.Plot {
 		quantiles[q] = append(quantiles[q], origin)
 		for k, x := range path {
 			quantiles[q] = append(quantiles[q], point{float64(f.Start + 1 + k), x[i]})
-			// A model that diverged must not squeeze the truth into a line.
-			lo, hi = min(lo, max(x[i], -4)), max(hi, min(x[i], 4))
+			// A model that diverged must not squeeze the truth into a line, nor leave the axis without ends.
+			if !math.IsNaN(x[i]) {
+				lo, hi = min(lo, max(x[i], -4)), max(hi, min(x[i], 4))
+			}
 		}
 	}
 	margin := 0.06 * (hi - lo)

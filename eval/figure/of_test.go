@@ -49,3 +49,24 @@ func TestLatent_OfAStateThatDiverges(t *testing.T) {
 		t.Error("without a point that has a place the axes have no marks")
 	}
 }
+
+// TestFHN_FanThatDiverges: the axes of a fan are those of the truth where quantiles are no numbers.
+func TestFHN_FanThatDiverges(t *testing.T) {
+	texts := func(v float64) int {
+		path := [][2]float64{{v, v}, {1, 1}}
+		return strings.Count(drawn(t, eval.FHNDrawing{
+			Report: eval.FHNReport{Options: eval.DefaultFHNOptions()},
+			Picture: eval.FHNPicture{
+				Fan: eval.FHNFan{
+					Start: 1, Levels: []float64{.05, .25, .5, .75, .95}, DT: .1,
+					Truth:     [][2]float64{{0, 0}, {1, 1}, {2, 1}, {1, 0}},
+					Quantiles: [][][2]float64{path, path, path, path, path},
+				},
+				Portrait: eval.FHNPortrait{System: newAlmost(t).env},
+			},
+		}), "<text")
+	}
+	if got, want := texts(math.NaN()), texts(1); got != want {
+		t.Errorf("%d labels and marks, want %d", got, want)
+	}
+}
