@@ -70,3 +70,21 @@ func TestFHN_FanThatDiverges(t *testing.T) {
 		t.Errorf("%d labels and marks, want %d", got, want)
 	}
 }
+
+// TestRecorded_ErrorsInSmallUnits: errors of currents in amperes have an axis that holds them.
+func TestRecorded_ErrorsInSmallUnits(t *testing.T) {
+	r := madeRecordings()
+	for i := range r.Scores {
+		for k := range r.Scores[i].Squared {
+			r.Scores[i].Squared[k].Value *= 1e-16
+		}
+	}
+	for k := range r.Horizon {
+		for _, e := range []*eval.Estimate{&r.Model[k], &r.Persistence[k], &r.Linear[k]} {
+			e.Value, e.SE = e.Value*1e-16, e.SE*1e-16
+		}
+	}
+	if svg := drawn(t, r); !strings.Contains(svg, ">1e−17</text>") {
+		t.Error("the axis has no mark at 1e−17")
+	}
+}

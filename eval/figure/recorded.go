@@ -88,8 +88,15 @@ func drawScores(c draw.Canvas, r eval.RecordedReport) {
 		curves = append(curves, squares)
 		samples = append(samples, sample{text: s.Name, line: baselineStyle(s.Name)})
 	}
-	// The axis holds the curves; the band may be clipped.
-	lo, hi := logRange(1e-9, append([][]point{data}, curves...)...)
+	// The axis holds the curves; the band may be clipped. An error that is nothing beside that of persistence does not
+	// stretch it: in the units of the data all errors may be small.
+	floor := 0.0
+	for _, e := range r.Persistence {
+		if eval.Finite(e.Value) {
+			floor = max(floor, 1e-9*e.Value)
+		}
+	}
+	lo, hi := logRange(floor, append([][]point{data}, curves...)...)
 	label := "squared error (sd²)"
 	if !r.Scaled() {
 		label = "squared error"
