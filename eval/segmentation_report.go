@@ -15,7 +15,7 @@ func (r SegmentationReport) ScoreTable() Table {
 	}
 	found, _ := r.model()
 	for _, s := range r.Rows {
-		if s.Key == byMerged && s.Used == found.Used {
+		if s.Key == byMerged && s.Used.Value == found.Used.Value {
 			continue // no two are alike
 		}
 		row := Row{Name: s.Name}

@@ -164,6 +164,43 @@ func TestSegmentation_MergesWhatIsAlike(t *testing.T) {
 	}
 }
 
+// told is the truth about bounce, with a system for each direction.
+type told struct{ doubled }
+
+func (d told) Clone() model.Forecaster { return d }
+
+func (d told) Systems() model.Systems {
+	y := model.NewSystems(2, 1, 0)
+	for k := range 2 {
+		y.A[k], y.Bias[k], y.Q[k] = 1, []float64{-0.16, 0.16}[k], 0.003
+	}
+	return y
+}
+
+// TestSegmentation_OfOneRecording: without a standard error, too, regimes of which no two are alike have one row.
+func TestSegmentation_OfOneRecording(t *testing.T) {
+	s := subject(t, "bounce")
+	last := float32(0)
+	s.Forecaster = told{doubled{knowing{dims: model.Dims{NX: 1, NZ: 1, M: 2}, regime: func(x []float32, _ int) int {
+		up := x[0] > last
+		if last = x[0]; up {
+			return 1
+		}
+		return 0
+	}}}}
+	s.Threads = 1
+	for _, episodes := range []int{1, 20} {
+		s.Episodes = episodes
+		found, err := segmentation(t).Run(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows := found.Scores.Rows; len(rows) != 3 {
+			t.Errorf("%d recordings: the rows are %v", episodes, rows)
+		}
+	}
+}
+
 // TestSegmentation_StandardError is that of a mean over recordings of the same length: half of the steps of each
 // recording agree where every regime is drawn.
 func TestSegmentation_StandardError(t *testing.T) {
