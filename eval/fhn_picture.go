@@ -83,7 +83,7 @@ func (o FHNOptions) fan(f model.Forecaster, d trials) FHNFan {
 		x := d.at(n, t)
 		fan.Truth = append(fan.Truth, [2]float64{float64(x[0]), float64(x[1])})
 	}
-	answer := o.fanForecast(f, d, n)
+	draws := o.fanForecast(f, d, n)
 	fan.Quantiles = make([][][2]float64, len(fan.Levels))
 	sorted := make([]float32, fanRollouts)
 	for q := range fan.Quantiles {
@@ -92,7 +92,7 @@ func (o FHNOptions) fan(f model.Forecaster, d trials) FHNFan {
 	for k := range o.Horizon {
 		for i := range 2 {
 			for b := range sorted {
-				sorted[b] = answer.Draw[(k*fanRollouts+b)*2+i]
+				sorted[b] = draws[(b*o.Horizon+k)*2+i]
 			}
 			slices.Sort(sorted)
 			for q, level := range fan.Levels {
@@ -105,32 +105,29 @@ func (o FHNOptions) fan(f model.Forecaster, d trials) FHNFan {
 	return fan
 }
 
-// fanForecast rolls trial n out as many times as the fan has rollouts: each is a sequence of its
-// own in the batch, with a stimulus of its own. The answer's Draw is [Horizon,fanRollouts,2] with decoder noise.
-func (o FHNOptions) fanForecast(f model.Forecaster, d trials, n int) *model.Forecast {
+// fanForecast rolls trial n out as often as the fan has rollouts, each with a stimulus of its own, and returns the
+// observations, with their noise, [fanRollouts,Horizon,2]. They are rollouts of one sequence: a family that samples its
+// parameters has others in each.
+func (o FHNOptions) fanForecast(f model.Forecaster, d trials, n int) []float32 {
 	nu, start := f.Dims().NU, o.Length-1
 	begin := 0
 	if o.Window > 0 {
 		begin = max(0, start+1-o.Window)
 	}
-	one := d.batch(n, 1, begin, start+1, nu, false)
 	q := model.Query{
-		Controls: make([]float32, o.Horizon*fanRollouts*nu), Horizon: o.Horizon, Samples: 1, Drawn: true,
-		Noise: rng.New(o.Seed, rng.Evaluation).At(uint64(start), 0, 1),
-	}
-	q.Prefix.Resize(one.T, fanRollouts, one.NX, nu)
-	clear(q.Prefix.Controls)
-	for t := range one.T {
-		// The prefix is the same in each, its controls are zero.
-		for b := range fanRollouts {
-			copy(q.Prefix.Observations[(t*fanRollouts+b)*one.NX:], one.Observations[t*one.NX:(t+1)*one.NX])
-		}
+		Prefix: d.batch(n, 1, begin, start+1, nu, false), Controls: make([]float32, fanRollouts*o.Horizon*nu),
+		Horizon: o.Horizon, Samples: fanRollouts, Noise: rng.New(o.Seed, rng.Evaluation).At(uint64(start), 0, 1),
 	}
 	stimulus := rng.New(o.Seed, rng.Evaluation).At(uint64(start), 0, 2)
 	stimulus.Normals(q.Controls)
-	answer := new(model.Forecast)
-	f.Clone().Forecast(answer, q)
-	return answer
+	var answer model.Forecast
+	f.Clone().Forecast(&answer, q)
+	draws := make([]float32, len(answer.Paths))
+	stimulus.Normals(draws)
+	for i, sd := range answer.SD {
+		draws[i] = answer.Paths[i] + float32(draws[i]*sd)
+	}
+	return draws
 }
 
 // farthest returns the trial whose first observed dimension has the widest range from step on. Range is the

@@ -283,3 +283,32 @@ func TestFHNFigure_Data(t *testing.T) {
 		}
 	}
 }
+
+// sampling is an oscillator whose rollouts have parameters of their own, as those of a posterior that was sampled.
+type sampling struct{ oracle }
+
+func (s sampling) Clone() model.Forecaster { return s }
+
+func (s sampling) Forecast(dst *model.Forecast, q model.Query) {
+	s.oracle.Forecast(dst, q)
+	for path := range q.Samples {
+		for i := range q.Horizon * q.Prefix.B * 2 {
+			dst.Paths[path*q.Horizon*q.Prefix.B*2+i] = float32(path) / 100
+		}
+	}
+	copy(dst.Draw, dst.Paths)
+}
+
+// TestFHNFigure_FanOfManyParameters: the fan is that of all rollouts of a forecast, not of the first alone.
+func TestFHNFigure_FanOfManyParameters(t *testing.T) {
+	o := eval.DefaultFHNOptions()
+	o.Training = 3
+	p, err := eval.FHNFigure(sampling{newOracle(t)}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	low, high := p.Fan.Quantiles[0][9][0], p.Fan.Quantiles[4][9][0]
+	if math.Abs(low-0.1) > 0.02 || math.Abs(high-1.89) > 0.02 {
+		t.Errorf("from %v to %v, want about .1 to 1.89", low, high)
+	}
+}

@@ -67,6 +67,7 @@ func (o oracle) rollOut(dst *model.Forecast, q *model.Query, plan, b int, weight
 		i := (k*n + b) * 2
 		dst.Mean[i] += weight * float32(v)
 		dst.Mean[i+1] += weight * float32(w)
+		copy(dst.Paths[((plan*q.Horizon+k)*n+b)*2:], []float32{float32(v), float32(w)})
 		if plan == 0 {
 			dst.Draw[i] = float32(v + o.noise*q.Noise.Normal())
 			dst.Draw[i+1] = float32(w + o.noise*q.Noise.Normal())

@@ -50,6 +50,19 @@ func (a almost) Forecast(dst *model.Forecast, q model.Query) {
 			dst.Mean[i], dst.Mean[i+1] = float32(v), float32(w)
 			dst.Draw[i], dst.Draw[i+1] = float32(x), float32(y)
 		}
+		// Every rollout has the noise of the draw, and a stimulus of its own if there is one for each.
+		plan := 0
+		for s := range q.Samples {
+			if len(q.Controls) > q.Horizon*n {
+				plan = s * q.Horizon * n
+			}
+			x, y = float64(q.Prefix.Observations[row]), float64(q.Prefix.Observations[row+1])
+			for k := range q.Horizon {
+				x, y = a.env.Step(x, y, float64(q.Controls[plan+k*n+b]))
+				x, y = x+0.02*q.Noise.Normal(), y+0.005*q.Noise.Normal()
+				copy(dst.Paths[((s*q.Horizon+k)*n+b)*2:], []float32{float32(x), float32(y)})
+			}
+		}
 	}
 }
 
