@@ -33,8 +33,8 @@ const conditionalBurnIn = 16
 // conditional draws states and regimes of the sequences of a batch given all their observations and the averaged
 // parameters: the sweep of training without the draws of the parameters. It calls each after every sweep of the
 // average, with the chain that holds the draws, sequence after sequence. It returns false where no chain can be
-// made, as where something is never observed. It also returns false after a draw that fails numerically; each may
-// have been called before.
+// made, as of a single step. It also returns false after a draw that fails numerically; each may have been called
+// before.
 //
 // With the parameters fixed the sweeps are a Gibbs sampler of p(x, z, ω | y, θ̄), of which the sequences are
 // independent parts. What is drawn depends on the batch, the number of sweeps and the key.

@@ -74,6 +74,9 @@ func New(cfg Config, data Data, key rng.Key, index uint32) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := data.observed(); err != nil {
+		return nil, err
+	}
 	if err := c.start(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 var (
@@ -121,13 +122,12 @@ type Recording struct {
 func (d Data) steps(r Recording) int { return len(r.Y) / max(d.Observed, 1) }
 
 // validate returns the first fault, an ErrData. Observations may be missing, controls may not, but for those of a
-// first step, which nothing reads. There has to be a transition, and a value of each dimension.
+// first step, which nothing reads. There has to be a transition.
 func (d Data) validate() error {
 	if d.Observed < 1 || d.Controls < 0 {
 		return fmt.Errorf("%w: %d observed and %d control dimensions, want at least 1 and 0", ErrData, d.Observed, d.Controls)
 	}
 	transitions := 0
-	seen := make([]int, d.Observed)
 	for i, r := range d.Recordings {
 		T := d.steps(r)
 		if T == 0 || len(r.Y) != T*d.Observed {
@@ -143,9 +143,6 @@ func (d Data) validate() error {
 				return fmt.Errorf("%w: recording %d, step %d, dimension %d: the observation is infinite; write NaN for a "+
 					"missing value", ErrData, i, j/d.Observed, j%d.Observed)
 			}
-			if !math.IsNaN(y) {
-				seen[j%d.Observed]++
-			}
 		}
 		for j, u := range r.U {
 			if j >= d.Controls && (math.IsNaN(u) || math.IsInf(u, 0)) {
@@ -158,10 +155,20 @@ func (d Data) validate() error {
 	if transitions == 0 {
 		return fmt.Errorf("%w: no recording has two steps", ErrData)
 	}
-	for i, n := range seen {
-		if n == 0 {
-			return fmt.Errorf("%w: dimension %d is never observed; leave it out", ErrData, i)
+	return nil
+}
+
+// observed returns an ErrData unless there is a value of each dimension, without which its parameters cannot be
+// fitted. Data that are valid are asked about.
+func (d Data) observed() error {
+	seen := make([]bool, d.Observed)
+	for _, r := range d.Recordings {
+		for j, y := range r.Y {
+			seen[j%d.Observed] = seen[j%d.Observed] || !math.IsNaN(y)
 		}
+	}
+	if i := slices.Index(seen, false); i >= 0 {
+		return fmt.Errorf("%w: dimension %d is never observed; leave it out", ErrData, i)
 	}
 	return nil
 }
