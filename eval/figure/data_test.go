@@ -177,3 +177,25 @@ func TestHopper_StandsOnTheGround(t *testing.T) {
 		}
 	}
 }
+
+// TestMaze_MetBothInAStep: an agent that met a wall and another agent in the same step has both signs.
+func TestMaze_MetBothInAStep(t *testing.T) {
+	m, err := maze.New(maze.A())
+	d := simulate(t, m, err)
+	const step, agents = 5, 3
+	labels := d.Episodes[0].Labels[4*agents*step:]
+	clear(labels[:4*agents])
+	scene := func() string {
+		svg, err := figure.Maze("maze", d, []int{0}, m.Walls(), 0.06).SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(svg)
+	}
+	labels[0] = 1
+	wall := scene()
+	labels[3*agents] = 1
+	if scene() == wall {
+		t.Error("the other agent has no sign")
+	}
+}

@@ -65,10 +65,12 @@ func Maze(name string, d *files.Dataset, episodes []int, walls []planar.Box, rad
 				at := point{float64(e.Observations[2*(n*t+i)]), float64(e.Observations[2*(n*t+i)+1])}
 				path = append(path, at)
 				// Labels are four for each agent: any wall, vertical, horizontal, another agent, of all agents one
-				// after the other.
-				if labels := e.Labels[4*n*t : 4*n*(t+1)]; labels[i] == 1 {
+				// after the other. An agent may meet both in a step.
+				labels := e.Labels[4*n*t : 4*n*(t+1)]
+				if labels[i] == 1 {
 					wall = append(wall, at)
-				} else if labels[3*n+i] == 1 {
+				}
+				if labels[3*n+i] == 1 {
 					agent = append(agent, at)
 				}
 			}
