@@ -7,6 +7,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,5 +198,28 @@ func TestMaze_MetBothInAStep(t *testing.T) {
 	labels[3*agents] = 1
 	if scene() == wall {
 		t.Error("the other agent has no sign")
+	}
+}
+
+// TestImages_MissingPixels: the mean of an image is that of the pixels that were measured.
+func TestImages_MissingPixels(t *testing.T) {
+	b, err := ball.New(ball.DefaultConfig())
+	d := simulate(t, b, err)
+	e, n := &d.Episodes[0], d.Spec.Observation
+	for i := range e.Observations {
+		e.Observations[i] = 1
+	}
+	e.Mask = slices.Repeat([]float32{1}, len(e.Observations))
+	for i := range n / 4 {
+		e.Observations[i], e.Mask[i] = 0, 0
+	}
+	clear(e.Mask[n : 2*n])
+	dir := t.TempDir()
+	if _, err := figure.Images("images", d, []int{0}).Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "images_episode0.csv"))
+	if want := "step,mean pixel\n0,1\n1,\n2,1\n"; err != nil || !strings.HasPrefix(string(text), want) {
+		t.Errorf("got %.40q, want %q (%v)", text, want, err)
 	}
 }

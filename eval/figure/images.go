@@ -105,16 +105,18 @@ func pixel(e *files.Episode, i, channels int) color.Color {
 	return color.RGBA{level(0), level(1), level(2), 255}
 }
 
-// brightness is the mean over all values of each image, by step.
+// brightness is the mean over the values of each image that were measured, by step; NaN of none.
 func brightness(d *files.Dataset, e *files.Episode) eval.Table {
 	t := eval.Table{Corner: "step", Columns: []string{"mean pixel"}}
 	n := d.Spec.Observation
 	for step := range e.T {
-		sum := 0.0
-		for _, v := range e.Observations[step*n : (step+1)*n] {
-			sum += float64(v)
+		sum, seen := 0.0, 0.0
+		for i := step * n; i < (step+1)*n; i++ {
+			if e.Mask == nil || e.Mask[i] != 0 {
+				sum, seen = sum+float64(e.Observations[i]), seen+1
+			}
 		}
-		t.Rows = append(t.Rows, eval.Row{Name: fmt.Sprint(step), Values: []float64{sum / float64(n)}})
+		t.Rows = append(t.Rows, eval.Row{Name: fmt.Sprint(step), Values: []float64{sum / seen}})
 	}
 	return t
 }
