@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/switchyard-ml/switchyard/envs"
@@ -106,16 +107,20 @@ func Pixels(f model.Forecaster, env envs.Env, task Task) (PixelReport, error) {
 	return r, nil
 }
 
-// enterPixels enters the share of wrong pixels of image k of episode n; the first element counts episodes.
+// enterPixels enters the share of wrong pixels of image k of episode n; the first element counts episodes. The share is
+// NaN if a prediction is, which would else be that of a dark pixel, as most are.
 func enterPixels(sums *tally, n, k int, truth, predicted []float32) {
-	wrong := 0
+	wrong := 0.0
 	for i, v := range truth {
-		if (v > lit) != (predicted[i] > lit) {
+		switch p := predicted[i]; {
+		case math.IsNaN(float64(p)):
+			wrong = math.NaN()
+		case (v > lit) != (p > lit):
 			wrong++
 		}
 	}
 	sums.row(n)[0] = 1
-	sums.row(n)[k] = float64(wrong) / float64(len(truth))
+	sums.row(n)[k] = wrong / float64(len(truth))
 }
 
 // pixelRow makes the shares of wrong pixels of a tally, over the first n images and in the n-th, for each of
