@@ -83,12 +83,17 @@ func newRunawaySquares(d *trials) *contactSquares {
 	}
 }
 
-// farOut are the ends of three times the range of each column, around its middle.
+// farOut are the ends of three times the range of each column, around its middle. A column that never changes has no
+// width, which the least noise would leave: all numbers are within its range.
 func (d *trials) farOut() (low, high []float32) {
 	for column := range d.NX {
 		least, most := float32(math.Inf(1)), float32(math.Inf(-1))
 		for at := column; at < len(d.x); at += d.NX {
 			least, most = min(least, d.x[at]), max(most, d.x[at])
+		}
+		if least == most {
+			low, high = append(low, -math.MaxFloat32), append(high, math.MaxFloat32)
+			continue
 		}
 		low, high = append(low, least-(most-least)), append(high, most+(most-least))
 	}
