@@ -9,6 +9,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/eval"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
 )
@@ -84,8 +85,8 @@ func (f Forecast) far(past Recording, c Columns) string {
 		}
 		for h, row := range f.Mean {
 			if off := max(low-row[channel], row[channel]-high) / (high - low); high > low && off > farAway {
-				return fmt.Sprintf("%s: %s after %d steps is off what was observed by %.0f times its range: the model is "+
-					"unstable, or trained too little", past.Name, name, h+1, off)
+				return fmt.Sprintf("%s: %s after %s is off what was observed by %.0f times its range: the model is "+
+					"unstable, or trained too little", past.Name, name, terminal.Count(h+1, "step"), off)
 			}
 		}
 	}

@@ -16,6 +16,7 @@ func TestForecast_SaysWhatItIsNot(t *testing.T) {
 		want string
 	}{
 		{[][]float64{{4, 8}, {9, 20}}, ""},
+		{[][]float64{{4, 209}, {4, 8}}, "y after 1 step is off what was observed by 101 times"},
 		{[][]float64{{4, 8}, {4, -195}}, "y after 2 steps is off what was observed by 100 times"},
 	} {
 		f := Forecast{Mean: test.mean, Paths: [][][]float64{test.mean}}

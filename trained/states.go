@@ -212,7 +212,7 @@ func Simulations(list []Simulation, c Columns) *Answer {
 		}
 		a.Arrays = append(a.Arrays, Array{Name: "dt", Values: []float64{c.DT}})
 		for i, row := range a.Rows.Rows {
-			a.Rows.Rows[i].Values[0] = row.Values[0] * c.DT
+			a.Rows.Rows[i].Values[0] = multiple(row.Values[0], c.DT)
 		}
 	}
 	a.short("the first simulated series", time, nil)
@@ -221,6 +221,15 @@ func Simulations(list []Simulation, c Columns) *Answer {
 		a.Figure = &drawn
 	}
 	return a
+}
+
+// multiple is n·unit without the digits that only the product has: 33 steps of 0.1 are 3.3.
+func multiple(n, unit float64) float64 {
+	v, err := strconv.ParseFloat(strconv.FormatFloat(n*unit, 'g', 15, 64), 64)
+	if err != nil {
+		return n * unit // it is beyond float64
+	}
+	return v
 }
 
 // Linearizations are the systems along recordings. Arrays are A [T,nz,nz], B [T,nz,nu], bias [T,nz], C [T,nx,nz] and
