@@ -257,6 +257,7 @@ func TestAsk_Refuses(t *testing.T) {
 		{"forecast own --horizon 1 --controls " + other, exitData, []string{"there is no column force"}},
 		{"forecast linear --part training", exitUsage, []string{"the run has no such recordings"}},
 		{"segment own --truth mode", exitData, []string{"--truth mode", "there is no such column; there are"}},
+		{"segment linear --truth mode", exitUsage, []string{"--truth mode: env.kind=fhn is simulated"}},
 		{"segment linear --data " + other, exitData, []string{"the model takes 2"}},
 		{"simulate linear", exitUsage, []string{"model.kind=linear does not make up whole series", "slds, fusion, dvbf, kvae, rslds, trslds and arhmm do"}},
 		{"forecast own --data a.csv --in b.csv", exitUsage, []string{"give one of them"}},

@@ -125,10 +125,13 @@ func (r *Run) Select(s Selection) ([]Recording, Columns, error) {
 	// The run's own data: its recordings, or test episodes of its simulator.
 	own := r.Recordings
 	if r.env != nil {
+		if s.How.Truth != "" {
+			return nil, Columns{}, r.unlabelled(s.How.Truth)
+		}
 		own = r.simulated
 	}
 	list, columns, err := own()
-	if err == nil && s.How.Truth != "" && r.env == nil {
+	if err == nil && s.How.Truth != "" {
 		err = r.label(list, s.How.Truth)
 	}
 	if err != nil || s.Part == "" {
@@ -159,11 +162,16 @@ func (r *Run) label(list []Recording, column string) error {
 	return nil
 }
 
+// unlabelled is the error about a column of labels that is named for a run on a simulator, which has no columns.
+func (r *Run) unlabelled(column string) error {
+	return config.Usagef("--truth %s: env.kind=%s is simulated, and has its own true regimes or none", column,
+		r.config.Env.Kind)
+}
+
 // labelled are the run's own data with the labels of a column. The data that it is given stay as they are.
 func (r *Run) labelled(own *eval.Recordings, column string) (*eval.Recordings, error) {
 	if own == nil {
-		return nil, config.Usagef("--truth %s: env.kind=%s is simulated, and has its own true regimes or none", column,
-			r.config.Env.Kind)
+		return nil, r.unlabelled(column)
 	}
 	modes, err := job.Modes(r.config, column)
 	if err != nil {
