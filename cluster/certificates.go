@@ -27,6 +27,9 @@ const (
 // alwaysHosts are names that every certificate of a broker has: this machine, and the service in a compose file.
 func alwaysHosts() []string { return []string{"localhost", "127.0.0.1", "nats"} }
 
+// AlwaysHost reports whether every certificate of a broker has this name.
+func AlwaysHost(name string) bool { return slices.Contains(alwaysHosts(), name) }
+
 // canonical is the form of a host's name in certificates. The error is ErrHost.
 func canonical(host string) (string, error) {
 	if ip := net.ParseIP(host); ip != nil {

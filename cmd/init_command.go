@@ -47,15 +47,17 @@ docs/security.md says what each role may do, and what to do when a key is lost.`
 	a.jsonFlag(c)
 	flags := c.Flags()
 	flags.StringVar(&cfg.Dir, "dir", filepath.Join("deploy", "secrets"), "folder of the keys")
-	flags.StringArrayVar(&cfg.Hosts, "host", nil, "name or address of the broker's machine, for its certificate; may "+
-		"be repeated")
+	flags.StringArrayVar(&cfg.Hosts, "host", nil, "`NAME` or address of the broker's machine, for its certificate; "+
+		"may be repeated")
 	flags.IntVar(&cfg.Numbered, "workers", 0, "create a key for each of this many workers, worker-1.nk and so on, "+
 		"instead of one for all")
-	flags.StringArrayVar(&cfg.Workers, "worker", nil, "create another worker key, worker-NAME.nk; may be repeated")
+	flags.StringArrayVar(&cfg.Workers, "worker", nil, "`NAME` of another worker key to create, worker-NAME.nk; may be "+
+		"repeated")
 	flags.BoolVar(&cfg.Readable, "readable", false, "let containers read the keys: files readable by all users, in a "+
 		"folder readable by one")
-	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs into a separate folder, ROLE=FOLDER; "+
-		"may be repeated")
+	flags.StringToStringVar(&handOut, "hand-out", nil, "copy what a role needs into a separate folder: "+
+		"`ROLE=FOLDER`; may be repeated")
+	flags.Lookup("hand-out").DefValue = "" // not []
 	flags.BoolVar(&cfg.RenewServer, "renew-server-cert", false, "create a new broker certificate, which includes --host")
 	c.RegisterFlagCompletionFunc("hand-out", func(*cobra.Command, []string, string) ([]cobra.Completion,
 		cobra.ShellCompDirective,
@@ -136,7 +138,7 @@ func (a *app) tellKeys(cfg cluster.InitConfig, handOut map[string]string, report
 	if len(handOut) > 0 {
 		return a.handOut(cfg.Dir, handOut)
 	}
-	return a.afterInit(cfg)
+	return a.afterInit(cfg, report)
 }
 
 // handOut puts what each role needs into a folder of its own, in the order of the roles' names. An unknown role, and
@@ -209,17 +211,17 @@ func keyWarnings(report *cluster.Report, now time.Time) []string {
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
 // afterInit prints how to use the keys: a command line for each role, with the first of the hosts as the broker's.
-func (a *app) afterInit(cfg cluster.InitConfig) error {
+func (a *app) afterInit(cfg cluster.InitConfig, report *cluster.Report) error {
+	// A host that was not named now may have been named before: then the certificate has it.
 	host := "localhost"
-	if len(cfg.Hosts) > 0 {
-		host = cfg.Hosts[0]
+	for _, name := range append(slices.Clone(cfg.Hosts), report.Hosts...) {
+		if !cluster.AlwaysHost(name) {
+			host = name
+			break
+		}
 	}
 	// The usual port of NATS.
 	url := net.JoinHostPort(host, "4222")
-	workerKey := cluster.WorkerKey
-	if cfg.Numbered > 0 {
-		workerKey = "worker-1.nk"
-	}
 	return a.printf(`
 next, on machines of your own, each with the files that go to it
   broker       %[1]s broker --listen 0.0.0.0:4222 --keys %[2]s
@@ -228,5 +230,19 @@ next, on machines of your own, each with the files that go to it
   you          %[1]s submit fhn --nats nats://%[3]s --nkey %[6]s
 with TLS: --tls for the broker, --tls-ca %[7]s for all others
 Containers need nothing of this: docker compose up makes keys of its own.
-`, a.invoked, cfg.Dir, url, cluster.CoordinatorKey, workerKey, cluster.OperatorKey, cluster.CA)
+`, a.invoked, cfg.Dir, url, cluster.CoordinatorKey, workerKey(report), cluster.OperatorKey, cluster.CA)
+}
+
+// workerKey is a key with which a worker can connect: that of all workers where there is one, else the first of one.
+func workerKey(report *cluster.Report) string {
+	first := ""
+	for _, f := range report.Files {
+		switch _, known := keyFiles[f.Name]; {
+		case f.Name == cluster.WorkerKey:
+			return f.Name
+		case !known && first == "":
+			first = f.Name
+		}
+	}
+	return first
 }

@@ -18,7 +18,7 @@ func TestKeys_Commands(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
 	dir := filepath.Join(t.TempDir(), "secrets")
-	first := c.must("init", "--dir", dir, "--workers", "2")
+	first := c.must("init", "--dir", dir, "--workers", "2", "--host", "broker.example.org")
 	for _, want := range []string{"worker-1.nk        made", "worker-2.nk        made", "--nkey worker-1.nk"} {
 		if !strings.Contains(first.out, want) {
 			t.Errorf("%q is missing in\n%s", want, first.out)
@@ -26,6 +26,10 @@ func TestKeys_Commands(t *testing.T) {
 	}
 	if strings.Contains(first.out, " worker.nk") {
 		t.Errorf("there is a key for all workers:\n%s", first.out)
+	}
+	again := c.must("init", "--dir", dir)
+	if !strings.Contains(again.out, "worker --nats nats://broker.example.org:4222 --nkey worker-1.nk") {
+		t.Errorf("init of keys that exist proposes another broker or key:\n%s", again.out)
 	}
 	list := func() (names []string) {
 		var lines []keyLine
