@@ -76,6 +76,7 @@ func (f *readFlags) add(c *cobra.Command, ofRun bool) {
 	c.Flags().StringVar(&f.id, "id", "", "`COLUMN` of names of recordings, or several: STORE,ITEM"+by("episode"))
 	c.Flags().StringVar(&f.resample, "resample", "", "`STEP` of an even time grid: a number, or 15min, 1d, 1mo ... for dates")
 	c.Flags().StringToStringVar(&f.rename, "rename", nil, "rename arrays or columns: `OLD=NEW,...`")
+	c.Flags().Lookup("rename").DefValue = "" // not []
 	c.Flags().BoolVar(&f.controlsAfter, "controls-after", false,
 		"u[t] acts between steps t and t+1, not t-1 and t")
 	c.Flags().IntVar(&f.cut, "cut", 0, "cut long recordings into episodes of this many steps")

@@ -74,7 +74,8 @@ of each array is the recording.`,
 	c.Flags().IntVar(&q.Samples, "samples", 0, "sample paths per forecast (default: eval.samples of the run)")
 	c.Flags().StringVar(&f.controls, "controls", "", "file with the controls of these steps: a table with named columns, "+
 		"joined by time and recording if it has them, or npz or npy with u [horizon, controls]")
-	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "quantile levels")
+	c.Flags().Float64SliceVar(&levels, "quantiles", []float64{0.05, 0.25, 0.5, 0.75, 0.95}, "`LEVELS` of the quantiles")
+	c.Flags().Lookup("quantiles").DefValue = "0.05,0.25,0.5,0.75,0.95" // not with six decimals each
 	return c
 }
 

@@ -39,9 +39,10 @@ func (a *app) runsExportCommand() *cobra.Command {
 		Long: `Export the metrics of a run for other programs:
 
   csv          one table, NAME.csv or the file given by -o
-  tensorboard  event files with every record, in runs/NAME/tb (replacing those that training
-               wrote) or in the folder given by -o: tensorboard --logdir runs
-  mlflow       a new run of the MLflow server at --url, with the configuration as parameters`,
+  tensorboard  event files with every record, in the folder given by -o, or in
+               runs/NAME/tb in place of those of training: tensorboard --logdir runs
+  mlflow       a new run of the MLflow server at --url, with the configuration as
+               parameters`,
 		Args:              exactly("NAME"),
 		ValidArgsFunction: a.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
