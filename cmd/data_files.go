@@ -67,7 +67,7 @@ func (a *app) spool(dir string) (string, error) {
 	begin := make([]byte, 16)
 	n, err := io.ReadFull(a.in, begin)
 	if n == 0 {
-		return "", fmt.Errorf("%w: the standard input is empty", files.ErrData)
+		return "", &files.Error{Problem: "the standard input is empty"}
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", fmt.Errorf("read the standard input: %w", err)

@@ -369,7 +369,8 @@ func TestData_StandardInput(t *testing.T) {
 		t.Errorf("twice: exit code %d, %s", r.code, r.err)
 	}
 	c.stdin = ""
-	if r := c.run("data", "info", "-"); r.code != exitData || !strings.Contains(r.err, "standard input is empty") {
+	r := c.run("data", "info", "-")
+	if r.code != exitData || !strings.Contains(r.err, "error: the standard input is empty") {
 		t.Errorf("empty: exit code %d, %s", r.code, r.err)
 	}
 }

@@ -235,7 +235,7 @@ func TestFit_RefusesWhatItCannot(t *testing.T) {
 		{"fit " + data + " model.kind=lstm", exitUsage, "fit takes settings of the sections env and eval alone"},
 		{"fit " + data + " --families slsd", exitUsage, "did you mean slds?"},
 		{"fit " + data + " --budget -1s", exitUsage, "must be positive"},
-		{"fit " + few, exitData, few + ": 20 steps are too few"},
+		{"fit " + few, exitData, "error: " + few + ": 20 steps are too few"},
 		{"fit " + data + " --horizon 5 eval.horizon=4", exitUsage, "--horizon 5 and eval.horizon=4: give one of them"},
 		{"fit " + data + " --observe price", exitData, "--observe price: there is no such column"},
 		{"fit env.split=time", exitUsage, "needs a FILE"},

@@ -146,8 +146,9 @@ func (r *Request) base(common []string) (config.Config, *eval.Recordings, error)
 		return c, nil, err
 	}
 	if len(recordings.Split.Validation) == 0 || len(recordings.Split.Test) == 0 {
-		return c, nil, config.Hint(fmt.Errorf("%w: nothing is held out to choose a model by and to test the choice",
-			files.ErrData), "fit needs a validation and a test part: env.split=time makes them of the ends of the recordings")
+		return c, nil, config.Hint(
+			&files.Error{Problem: "nothing is held out to choose a model by and to test the choice"},
+			"fit needs a validation and a test part: env.split=time makes them of the ends of the recordings")
 	}
 	return c, recordings, nil
 }

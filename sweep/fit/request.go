@@ -62,7 +62,7 @@ func (r *Request) read() (*data, error) {
 	// A family that is trained on windows is asked, so that a window is among the settings.
 	g, _ := r.suggested("slds", paths, d)
 	if g.Preset == "" {
-		return nil, fmt.Errorf("%w: %s: %s", files.ErrData, strings.Join(r.Paths, ", "), g.Why)
+		return nil, &files.Error{File: strings.Join(r.Paths, ", "), Problem: g.Why}
 	}
 	// Settings of the data are for all candidates; the window is for those that are trained on windows.
 	for _, s := range g.Settings {
