@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
 )
@@ -32,8 +33,8 @@ func (a *app) verifyCommand() *cobra.Command {
 compare the parameters after each step with the hash in the run's log. The run is not
 changed and may be running. If a step differs, its blocks and the sums that workers made
 of them are recomputed one by one to find the workers whose results differ from the log.
-What the coordinator noted about workers in these steps is printed, too. A run with local steps is recomputed
-in whole rounds.`,
+What the coordinator noted about workers in these steps is printed, too. A run with local
+steps is recomputed in whole rounds.`,
 		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -48,7 +49,7 @@ in whole rounds.`,
 					return a.missingRun(err)
 				}
 				v, err = lead.Verify(ctx, r, from, to, a.recomputing(workers))
-				return err
+				return recomputed(err)
 			})
 			if err != nil {
 				return err
@@ -77,6 +78,15 @@ func (a *app) recomputing(workers int) lead.Options {
 			screen.Status(fmt.Sprintf("recomputing %s: step %s/%s", p.Run, terminal.Group(p.Step), terminal.Group(p.To)))
 		},
 	}
+}
+
+// recomputed is the error of steps that were computed again. A signal ends these as it ends a run, but they leave no
+// checkpoint from which something could continue.
+func recomputed(err error) error {
+	if errors.Is(err, coordinator.ErrInterrupted) {
+		return errSignal
+	}
+	return err
 }
 
 // judge prints the verdict. It returns an error if the bits differ.
@@ -206,7 +216,7 @@ func (a *app) diff(nameA, nameB string, workers int) (d *lead.Comparison, err er
 			return a.missingRun(err)
 		}
 		d, err = lead.Diff(ctx, ra, rb, a.recomputing(workers))
-		return err
+		return recomputed(err)
 	})
 	return d, err
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/coordinator"
@@ -130,6 +131,28 @@ func TestVerify_SameBits(t *testing.T) {
 		if r := c.run(strings.Fields(line)...); r.code != exitUsage {
 			t.Errorf("%s: exit code %d\n%s", line, r.code, r.err)
 		}
+	}
+}
+
+// TestVerify_Interrupted: a signal ends the recomputation of steps with the exit code of a failure, as it leaves no
+// checkpoint.
+func TestVerify_Interrupted(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--name", "a", "train.steps=100", "train.validate_every=0", "--quiet")
+	begun := make(chan struct{})
+	go func() {
+		defer close(begun)
+		for t.Context().Err() == nil {
+			if at, err := filepath.Glob(filepath.Join(os.TempDir(), "switchyard-recompute-*")); err != nil || len(at) > 0 {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	code, said := signalled(c, "verify a", begun)
+	if code != exitFailed || !strings.Contains(said, "error: interrupted") {
+		t.Errorf("exit code %d\n%s", code, said)
 	}
 }
 
