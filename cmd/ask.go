@@ -17,6 +17,7 @@ import (
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/store"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 	"github.com/switchyard-ml/switchyard/trained"
 )
 
@@ -159,8 +160,12 @@ func (a *app) open(name, which string) (*trained.Run, error) {
 	}
 	run, err := trained.Of(c, filepath.Join(a.runsDir, name), which)
 	if err != nil {
-		if which == trained.Best {
-			err = config.Hint(err, "the last checkpoint may do: --checkpoint %s", trained.Last)
+		// Only where the best checkpoint alone is damaged another one helps.
+		if which == trained.Best && errors.Is(err, checkpoint.ErrCorrupt) {
+			folder := filepath.Join(a.runsDir, name, store.Checkpoints)
+			if _, _, fault := checkpoint.Open(folder, checkpoint.Last); fault == nil {
+				err = config.Hint(err, "the last checkpoint may do: --checkpoint %s", trained.Last)
+			}
 		}
 		return nil, err
 	}

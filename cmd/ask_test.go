@@ -197,6 +197,29 @@ func asksEverything(t *testing.T, settings []string) {
 	}
 }
 
+// TestAsk_ProposesACheckpointThatIsThere: another checkpoint is proposed where the best one is damaged and another is
+// whole, and nowhere else.
+func TestAsk_ProposesACheckpointThatIsThere(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.must("train", "fhn/smoke", "--name", "a", "--quiet")
+	folder := filepath.Join(c.dir, "a")
+	paths, err := filepath.Glob(filepath.Join(folder, "checkpoints", "*.safetensors"))
+	if err != nil || len(paths) < 2 {
+		t.Fatalf("checkpoints %v, %v", paths, err)
+	}
+	slices.Reverse(paths) // the best one, which is the last, first
+	for i, path := range append(paths, filepath.Join(folder, "run.json")) {
+		if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		r := c.run("forecast", "a", "--horizon", "2")
+		if proposed := strings.Contains(r.err, "--checkpoint last"); r.code != exitData || proposed != (i < len(paths)-1) {
+			t.Errorf("without %s: exit code %d, %s", filepath.Base(path), r.code, r.err)
+		}
+	}
+}
+
 func TestAsk_Refuses(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
