@@ -209,7 +209,7 @@ func TestEval_OwnData(t *testing.T) {
 		}
 	}
 	writeTrajectories(t, data, 13)
-	if r := c.run("eval", "own"); r.code != exitData || !strings.Contains(r.err, "not those that the run began with") {
+	if r := c.run("eval", "own"); r.code != exitData || !strings.Contains(r.err, "error: the data are not those that the run began with") {
 		t.Errorf("other data: exit code %d, %s", r.code, r.err)
 	}
 }

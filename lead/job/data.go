@@ -35,7 +35,7 @@ type Data struct {
 }
 
 // ErrDataChanged is returned when the files of a run are not the files that the run began with.
-var ErrDataChanged = errors.New("the data are not those that the run began with")
+var ErrDataChanged error = &files.Error{Problem: "the data are not those that the run began with"}
 
 // LoadData reads and scales the files of a configuration. It fills in the keys that the files decide: dimensions,
 // number and length of the episodes, the window unless it is set, and the hash of the content. It returns nil for a
@@ -79,7 +79,7 @@ func LoadData(c *config.Config, stored []byte) (*Data, error) {
 		return nil, fmt.Errorf("hash the data set: %w", err)
 	}
 	if stored != nil && hash != own(*c).Hash {
-		return nil, config.Hint(fmt.Errorf("%w: %w: %s", files.ErrData, ErrDataChanged, own(*c).Files),
+		return nil, config.Hint(fmt.Errorf("%w: %s", ErrDataChanged, own(*c).Files),
 			"put the old files back, or begin a new run")
 	}
 	d.hash, own(*c).Hash = hash, hash

@@ -20,7 +20,7 @@ func StoredData(runsDir string, c config.Config, scale []byte) (*Data, error) {
 	}
 	encoded, err := store.DataSet(store.DataFolder(runsDir), own(c).Hash, wire.MaxData)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, config.Hint(fmt.Errorf("%w: the coordinator does not have the data set %s", files.ErrData, own(c).Hash),
+		return nil, config.Hint(&files.Error{Problem: "the coordinator does not have the data set " + own(c).Hash},
 			"submit the run again on the machine that has the files: submit uploads them")
 	}
 	if err != nil {
