@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"math"
 	"strings"
 	"testing"
 )
@@ -65,6 +66,21 @@ func TestWriteHTML(t *testing.T) {
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}
+
+// TestShort: three significant digits, also where rounding makes one more before the point.
+func TestShort(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{
+		{0, "0.00"}, {0.9994, "0.999"}, {0.9996, "1.00"}, {-0.09999, "-0.100"}, {12.345, "12.3"}, {99.97, "100"},
+		{4584.2, "4584"}, {0.0000123, "0.000012"}, {1e-9, "0.000000"}, {123456, "1.23e+05"}, {math.NaN(), "–"}, {math.Inf(1), "+Inf"},
+	} {
+		if got := short(c.v); got != c.want {
+			t.Errorf("%g: %q, want %q", c.v, got, c.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/store"
@@ -240,10 +241,8 @@ func short(v float64) string {
 	case math.Abs(v) >= 1e5:
 		return strconv.FormatFloat(v, 'g', 3, 64)
 	}
-	// Three significant digits, and never more than six decimals.
-	digits := 2
-	if v != 0 {
-		digits = 2 - int(math.Floor(math.Log10(math.Abs(v))))
-	}
-	return strconv.FormatFloat(v, 'f', min(max(digits, 0), 6), 64)
+	// Three significant digits, and never more than six decimals. Rounded, 0.9996 has another exponent than before.
+	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', 2, 64), "e")
+	e, _ := strconv.Atoi(exponent) // an integer
+	return strconv.FormatFloat(v, 'f', min(max(2-e, 0), 6), 64)
 }
