@@ -111,7 +111,7 @@ func TestLong_ListIsTheTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"\nstage 'test' go test ./...\n", "\nstage 'long' long\n", "\nstage 'budget' budget\n", ".ci/long.txt", "go test -tags long"} {
+	for _, part := range []string{"\nstage 'test' go test ./...\n", "\nsample 'long' long\n", "\nsample 'budget' budget\n", ".ci/long.txt", "go test -tags long"} {
 		if !strings.Contains(string(script), part) {
 			t.Errorf(".ci/run has no %q", strings.TrimSpace(part))
 		}
