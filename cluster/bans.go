@@ -52,10 +52,9 @@ func (b *enforcer) listen(broker *Broker, subject string) error {
 	b.broker = broker
 	public, err := b.pair.PublicKey()
 	if err == nil {
+		refused := func(_ *nats.Conn, _ *nats.Subscription, err error) { b.log.Debug("banned keys", "error", err) }
 		b.conn, err = nats.Connect("", nats.InProcessServer(broker), nats.Nkey(public, b.pair.Sign), nats.Name("bans"),
-			nats.MaxReconnects(-1), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-				b.log.Debug("banned keys", "error", err)
-			}))
+			nats.Timeout(startTimeout), nats.MaxReconnects(-1), nats.ErrorHandler(refused))
 	}
 	if err == nil {
 		_, err = b.conn.Subscribe(subject, func(m *nats.Msg) { b.hear(m.Data) })

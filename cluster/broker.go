@@ -19,8 +19,8 @@ var (
 	ErrKeys = errors.New("broker: cannot use the keys")
 )
 
-// startTimeout is how long the server may take to listen.
-const startTimeout = 10 * time.Second
+// startTimeout is how long the server may take to listen, and to answer its own client, on a machine that is busy.
+const startTimeout = 30 * time.Second
 
 // Config configures a broker.
 type Config struct {
