@@ -250,7 +250,11 @@ func TestWatcher_TheRunIsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &watcher{fleet: c, file: tail{dir: dir, name: c.cfg.Name}}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		patience := 2 * time.Minute
+		if state == store.Running {
+			patience = 2 * time.Second
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		if err := w.flow(ctx, time.Hour); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", state, err, want)
 		}
