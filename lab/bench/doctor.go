@@ -6,7 +6,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -83,43 +82,11 @@ func compared(golden, here []kernel.Line) Finding {
 	}
 }
 
-// Bounds below which there is little memory or disk.
+// Bounds below which there is little room on a disk, and as good as none.
 const (
-	littleMemory = 512 << 20
-	littleDisk   = 2 << 30
-	noDisk       = 64 << 20
+	littleDisk = 2 << 30
+	noDisk     = 64 << 20
 )
-
-// Memory says how much memory programs can still take.
-func Memory() Finding {
-	return memory(freeMemory("/proc/meminfo"))
-}
-
-// memory judges the free bytes, if they are known.
-func memory(free int64, known bool) Finding {
-	if !known {
-		return Finding{"memory", OK, "not known on " + runtime.GOOS, ""}
-	}
-	f := Finding{"memory", OK, terminal.Bytes(free) + " available", ""}
-	if free < littleMemory {
-		f.State, f.Do = Doubtful, "end other programs; what a worker needs: switchyard train PRESET --dry-run"
-	}
-	return f
-}
-
-// freeMemory reads MemAvailable of Linux, in bytes, from the file at path; it is not known elsewhere.
-func freeMemory(path string) (bytes int64, known bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(text)) {
-		if n, err := fmt.Sscanf(line, "MemAvailable: %d kB", &bytes); n == 1 && err == nil {
-			return bytes << 10, true
-		}
-	}
-	return 0, false
-}
 
 // slowSync is a time of a flush above which checkpoints hold training up.
 const slowSync = 100 * time.Millisecond

@@ -140,28 +140,6 @@ func TestDisk_NoFolder(t *testing.T) {
 	}
 }
 
-func TestMemory(t *testing.T) {
-	if f := memory(littleMemory-1, true); f.State != Doubtful || f.Do == "" {
-		t.Errorf("little: %+v", f)
-	}
-	if f := memory(littleMemory, true); f.State != OK || f.Do != "" || f.Found != "512.0 MiB available" {
-		t.Errorf("enough: %+v", f)
-	}
-	if f := memory(0, false); f.State != OK || !strings.HasPrefix(f.Found, "not known on ") {
-		t.Errorf("unknown: %+v", f)
-	}
-	path := filepath.Join(t.TempDir(), "meminfo")
-	if err := os.WriteFile(path, []byte("MemTotal: 10 kB\nMemAvailable:   2048 kB\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if bytes, known := freeMemory(path); !known || bytes != 2<<20 {
-		t.Errorf("got %d, %t", bytes, known)
-	}
-	if _, known := freeMemory(path + ".none"); known {
-		t.Error("known without the file")
-	}
-}
-
 func TestClock(t *testing.T) {
 	if f := Clock(time.Unix(0, 0)); f.State != Bad {
 		t.Errorf("1970: %+v", f)
