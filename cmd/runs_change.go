@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,8 +309,12 @@ func parseAge(text string) (time.Duration, error) {
 	units := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
 	unit := units[text[len(text)-1]]
 	n, err := strconv.ParseFloat(text[:len(text)-1], 64)
-	if err != nil || unit == 0 || !(n > 0) || n > 1e5 {
+	age := n * float64(unit)
+	if err != nil || unit == 0 || !(n > 0) {
 		return 0, config.Usagef("--older-than %s: must be a number with h, d or w, e.g. 30d", text)
 	}
-	return time.Duration(n * float64(unit)), nil
+	if age >= math.MaxInt64 {
+		return 0, config.Usagef("--older-than %s: no run is older than 292 years", text)
+	}
+	return time.Duration(age), nil
 }

@@ -103,12 +103,15 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 	if f.url == "" {
 		return config.Usagef("--to mlflow needs the server: --url http://127.0.0.1:5000, or MLFLOW_TRACKING_URI")
 	}
-	config, err := a.runConfig(name)
+	settings, err := a.runConfig(name)
 	if err != nil {
 		return err
 	}
 	server := store.MLflow{URL: f.url, Experiment: f.experiment, Client: &http.Client{Timeout: patienceWithServer}}
-	id, leftOut, err := server.Send(ctx, a.runsDir, name, config)
+	id, leftOut, err := server.Send(ctx, a.runsDir, name, settings)
+	if err != nil && id != "" {
+		return config.Hint(err, "the server has only a part of %s: delete run %s there, and export again", name, id)
+	}
 	if err != nil {
 		return err
 	}

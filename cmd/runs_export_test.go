@@ -48,6 +48,20 @@ func TestRunsExport(t *testing.T) {
 	if asked["runs/create"] != 1 || asked["runs/log-batch"] < 2 || asked["runs/update"] != 1 {
 		t.Errorf("the server was asked for %v", asked)
 	}
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "runs/log-batch") {
+			w.WriteHeader(http.StatusInsufficientStorage)
+			return
+		}
+		answer := map[string]any{"experiment_id": "1", "run": map[string]any{"info": map[string]string{"run_id": "r7"}}}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer refusing.Close()
+	if r := c.run("runs", "export", "a", "--to", "mlflow", "--url", refusing.URL); r.code != exitFailed || !strings.Contains(r.err, "delete run r7 there") {
+		t.Errorf("a run that is half sent: code %d, %s", r.code, r.err)
+	}
 	shared := t.TempDir()
 	others := filepath.Join(shared, "train", "events.out.tfevents.1.switchyard")
 	if err := errors.Join(os.Mkdir(filepath.Dir(others), 0o755), os.WriteFile(others, nil, 0o644)); err != nil {

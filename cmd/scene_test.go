@@ -228,7 +228,9 @@ func TestPrune(t *testing.T) {
 	if list := c.must("runs", "ls").out; strings.Contains(list, "done") || !strings.Contains(list, "halted") {
 		t.Errorf("there are\n%s", list)
 	}
-	for line, want := range map[string]string{"runs prune --older-than 3x": "30d", "runs prune --json": "--dry-run"} {
+	for line, want := range map[string]string{
+		"runs prune --older-than 3x": "30d", "runs prune --older-than 20000w": "292 years", "runs prune --json": "--dry-run",
+	} {
 		if r := c.run(strings.Fields(line)...); r.code != exitUsage || !strings.Contains(r.err, want) {
 			t.Errorf("%s: exit code %d, %s", line, r.code, r.err)
 		}
