@@ -46,6 +46,11 @@ func (s *Service) Handler(token string) http.Handler {
 	mux.HandleFunc("GET /v1/model", func(w http.ResponseWriter, _ *http.Request) {
 		s.answer(w, http.StatusOK, s.about, nil)
 	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		// the client may have gone
+		_, _ = fmt.Fprintf(w, "Run %s answers here. /v1/model describes it, /openapi.json all requests.\n", s.about.Run)
+	})
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(openAPI) // the client may have gone
