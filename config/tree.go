@@ -52,7 +52,7 @@ type Optim struct {
 	Clip       float64 `yaml:"clip" want:"[0,1000000]" doc:"largest global norm of the gradient; 0: no limit" source:"authors' code: 1"`
 	ClipFactor float64 `yaml:"clip_factor" was:"0" want:"[0,1000000]" doc:"largest global norm of the gradient as a multiple (at least 1) of the running norm of the clipped gradients before; 0: no limit"`
 	ClipSize   float64 `yaml:"clip_size" was:"0" want:"[0,1000]" doc:"largest size of the gradient in units of Adam's second moment, the root mean square of g/√v, which is usually about 1; 0: no limit"`
-	Outlier    float64 `yaml:"outlier" was:"0" want:"[0,1000000000]" doc:"skip updates whose gradient norm exceeds this many times (above 1) the running norm, from the hundredth update on; 0: skip none"`
+	Outlier    float64 `yaml:"outlier" was:"0" want:"[0,1000000000]" doc:"skip updates whose gradient norm exceeds this many times (above 1) the running norm, after the warm-up and the first hundred updates; 0: skip none"`
 	Factors    string  `yaml:"factors" was:"\"\"" doc:"factors on the learning rate of groups of parameters, named by a parameter or by the first parts of its name, e.g. transition.Q=10,encoder=0.5; the longest match counts; empty: none"`
 	Beta1      float64 `yaml:"beta1" want:"[0,1)" doc:"decay of Adam's first moment"`
 	Beta2      float64 `yaml:"beta2" want:"[0,1)" doc:"decay of Adam's second moment"`

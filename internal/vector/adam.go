@@ -85,8 +85,9 @@ func (a *Adam) raise() {
 // before clipping and the rate. If ‖g‖ is not finite, or above maxNorm after clipping, it returns an error and has
 // changed nothing but sum. If the parameters are not finite after the update, it returns ErrParameters.
 //
-// A gradient above Outlier times the running norm is left out (LeftOut): theta, m and v stay, the step counts, and the
-// running norm is fed, with a norm that Clip has not cut, so that a run whose gradients have grown for good goes on.
+// A gradient above Outlier times the running norm, after the warm-up, is left out (LeftOut): theta, m and v stay, the
+// step counts, and the running norm is fed, with a norm that Clip has not cut, so that a run whose gradients have grown
+// for good goes on.
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
@@ -104,7 +105,7 @@ func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate
 		return norm, rate, fmt.Errorf("the gradient's norm of %.3g is above %g, where Adam's second moment overflows float32",
 			applied, maxNorm)
 	}
-	a.leftOut = a.running.outlying(c, norm)
+	a.leftOut = a.running.outlying(c, norm, step)
 	a.raise()
 	a.running.feed(a.running.entry(c, norm, applied, a.leftOut))
 	if a.leftOut {

@@ -40,9 +40,11 @@ func (r *running) own(s *Schedule) float64 {
 }
 
 // outlying reports whether a gradient is so far outside what the updates before have seen that its update is left out.
-// It takes as many updates as the mean is made of to say so, and norms that were not all 0.
-func (r *running) outlying(s *Schedule, norm float64) bool {
-	return s.Outlier > 0 && r.updates >= 1/(1-clipMemory) && r.norm[0] > 0 && norm > float64(s.Outlier*float64(r.norm[0]))
+// It takes as many updates as the mean is made of to say so, and norms that were not all 0. During the warm-up none is:
+// while the emission becomes sharp, gradients grow a hundredfold within as many updates, faster than the running norm.
+func (r *running) outlying(s *Schedule, norm float64, step uint64) bool {
+	return s.Outlier > 0 && step >= s.Warmup && r.updates >= 1/(1-clipMemory) && r.norm[0] > 0 &&
+		norm > float64(s.Outlier*float64(r.norm[0]))
 }
 
 // entry is what the running norm is fed with, given the norms of a gradient before and after clipping. Where outlying

@@ -169,6 +169,23 @@ func TestAdam_Outlier(t *testing.T) {
 	}
 }
 
+// TestAdam_OutlierInTheWarmup: gradients that grow a hundredfold while the rate rises are no outliers. After the warm-up one is.
+func TestAdam_OutlierInTheWarmup(t *testing.T) {
+	a := NewAdam(Schedule{Rate: 0.01, Warmup: 300, ClipFactor: 3, Outlier: 10, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}, 1)
+	for step := range uint64(1000) {
+		g := float32(2)
+		if step >= 150 {
+			g = 200
+		}
+		if step == 900 {
+			g = 1e4
+		}
+		if _, _, err := a.Update([]float32{0}, []float32{g}, 1, step); err != nil || a.LeftOut() != (step == 900) {
+			t.Fatalf("update %d: left out %v, %v", step, a.LeftOut(), err)
+		}
+	}
+}
+
 // TestAdam_OutlierAfterZeros: while all gradients were 0 none is outlying, and the first of another size says what is usual.
 func TestAdam_OutlierAfterZeros(t *testing.T) {
 	a := NewAdam(Schedule{Rate: 0.01, Outlier: 10, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}, 1)
