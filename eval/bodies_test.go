@@ -101,6 +101,31 @@ func TestDivide_LeavesOutWhatNeverChanges(t *testing.T) {
 	}
 }
 
+// TestDivide_ByNoTime: a channel that never changes, or is one of two values, helps to predict no other, also where the
+// mean of that one drifts: a channel's place is no clock.
+func TestDivide_ByNoTime(t *testing.T) {
+	for _, second := range []func(t int, draws *rng.Stream) float32{
+		func(int, *rng.Stream) float32 { return 1.5 },
+		func(t int, _ *rng.Stream) float32 { return float32(t / 2 % 2) },
+	} {
+		draws := rng.New(7, rng.Noise).At(0, 0, 0)
+		d := &files.Dataset{Spec: envs.Spec{Observation: 2}}
+		for i := range 12 {
+			var e envs.Episode
+			e.T = 300
+			for t := range e.T {
+				drift := 0.8 - 1.6*float64(i/3%2)
+				e.Observations = append(e.Observations, float32(drift+draws.Normal()), second(t, &draws))
+			}
+			d.Episodes = append(d.Episodes, files.Episode{Episode: e})
+		}
+		found, err := eval.Divide(d)
+		if err != nil || len(found.Bodies) != 2 {
+			t.Errorf("bodies %+v by %d links (%v)", found.Bodies, len(found.Links), err)
+		}
+	}
+}
+
 func TestDivide_SaysWhatIsMissing(t *testing.T) {
 	for _, d := range []*files.Dataset{simulated(t, 1, 3, []int{0, 1}), {Spec: envs.Spec{Observation: 1}}} {
 		var fault *files.Error

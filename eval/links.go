@@ -257,9 +257,11 @@ const (
 //
 //	mean = Σ e / (n + s),  joint = (Σ e + s·mean) / (n + s),  s = linkShrink
 //
-// Places are by the linear predictions of the next step.
+// Places are by the linear predictions of the next step. A channel that is always in one place tells nothing: joint is
+// mean then, which would else be drawn less towards zero.
 func (r *rowsOf) curved(from, to int) Link {
 	own, place := make([]int, r.n), r.ranks(r.predicted[from], linkPlaces)
+	still := slices.Max(place) == 0
 	step := make([]float64, r.n)
 	for row, p := range r.predicted[to] {
 		step[row] = p - r.x[row*r.width()+1+to]
@@ -287,13 +289,17 @@ func (r *rowsOf) curved(from, to int) Link {
 		mean := ownSums[half][c] / (ownCounts[half][c] + linkShrink)
 		both := c*linkPlaces + place[row]
 		joint := (sums[half][both] + linkShrink*mean) / (counts[half][both] + linkShrink)
+		if still {
+			joint = mean
+		}
 		without[r.block(row)] += (e - mean) * (e - mean)
 		with[r.block(row)] += (e - joint) * (e - joint)
 	}
 	return r.link(from, to, without, with, true)
 }
 
-// ranks divides values into so many classes of equal size. Equal values are told apart by their order in the data.
+// ranks divides values into so many classes of equal size. Equal values are of one class, that of the first of them:
+// told apart by their order in the data, they would say what time it is.
 func (r *rowsOf) ranks(values []float64, classes int) []int {
 	order := make([]int, len(values))
 	for i := range order {
@@ -302,7 +308,9 @@ func (r *rowsOf) ranks(values []float64, classes int) []int {
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
 	class := make([]int, len(values))
 	for i, at := range order {
-		class[at] = i * classes / len(order)
+		if class[at] = i * classes / len(order); i > 0 && values[at] == values[order[i-1]] {
+			class[at] = class[order[i-1]]
+		}
 	}
 	return class
 }
