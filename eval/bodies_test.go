@@ -95,8 +95,8 @@ func TestDivide_LeavesOutWhatNeverChanges(t *testing.T) {
 			e.Observations = wide
 		}
 		found, err := eval.Divide(d)
-		if err != nil || len(found.Bodies) != 3 || len(found.Bodies[2].Channels) != 1 {
-			t.Errorf("bodies %+v (%v)", found.Bodies, err)
+		if err != nil || len(found.Bodies) != 3 || len(found.Bodies[2].Channels) != 1 || found.Sure < 0.9 {
+			t.Errorf("bodies %+v, sure %v (%v)", found.Bodies, found.Sure, err)
 		}
 	}
 }
@@ -120,8 +120,8 @@ func TestDivide_ByNoTime(t *testing.T) {
 			d.Episodes = append(d.Episodes, files.Episode{Episode: e})
 		}
 		found, err := eval.Divide(d)
-		if err != nil || len(found.Bodies) != 2 {
-			t.Errorf("bodies %+v by %d links (%v)", found.Bodies, len(found.Links), err)
+		if err != nil || len(found.Bodies) != 2 || found.Sure != 1 {
+			t.Errorf("bodies %+v by %d links, sure %v (%v)", found.Bodies, len(found.Links), found.Sure, err)
 		}
 	}
 }

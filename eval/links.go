@@ -185,7 +185,8 @@ func (r *rowsOf) squares(to int, predicted []float64) []float64 {
 //
 //	Gain = Σ d / Σ without,  Z = d̄ / √(var d/(n−1))
 //
-// Less than a millionth of a channel's deviation, as of one that never changes, is rounding: nothing helps there.
+// Less than a millionth of a channel's deviation, as of one that never changes, is rounding: nothing helps there, nor
+// surely.
 func (r *rowsOf) link(from, to int, without, with []float64, curved bool) Link {
 	l := Link{From: from, To: to, Curved: curved, without: without}
 	all, saved, square := 0.0, 0.0, 0.0
@@ -195,9 +196,10 @@ func (r *rowsOf) link(from, to int, without, with []float64, curved bool) Link {
 		all, saved, square = all+w, saved+d, square+d*d
 	}
 	n := float64(len(without))
-	if all > 1e-12*float64(r.n) {
-		l.Gain = saved / all
+	if !(all > 1e-12*float64(r.n)) {
+		return l
 	}
+	l.Gain = saved / all
 	if variance := square/n - saved/n*saved/n; variance > 0 {
 		l.Z = saved / n / math.Sqrt(variance/(n-1))
 	}
