@@ -168,8 +168,28 @@ func TestFitter_ForecastsWithoutRecordings(t *testing.T) {
 	}
 }
 
+// testMeanOfEveryChain: the mean of a forecast without noise has the paths of all chains, also of those that have none of
+// the rollouts.
+func testMeanOfEveryChain(t *testing.T, m *Model, state []float64) {
+	t.Helper()
+	if err := m.Install([][]float64{state, state, state}); err != nil {
+		t.Fatal(err)
+	}
+	var means [2][]float32
+	for i, rollouts := range []int{1, 6} {
+		q := model.Query{Prefix: recordings()[0], Horizon: 4, Samples: rollouts, Controls: make([]float32, 4), Noise: rng.New(5, rng.Noise).At(0, 0, 0)}
+		var answer model.Forecast
+		m.NewForecaster().Forecast(&answer, q)
+		means[i] = answer.Mean
+	}
+	if !slices.Equal(means[0], means[1]) {
+		t.Errorf("the mean beside one rollout is %v, beside six %v", means[0], means[1])
+	}
+}
+
 // TestFitter_ControlsWithheld: the chains are those of data without controls, forecasts take plans of controls and
-// ignore them, and states and regimes given all observations are those of a model without controls.
+// ignore them, their mean is that of all chains, and states and regimes given all observations are those of a model
+// without controls.
 func TestFitter_ControlsWithheld(t *testing.T) {
 	withheld := fitter(t, func(s *Settings) { s.Controls = Withheld })
 	s := DefaultSettings(true)
@@ -223,6 +243,7 @@ func TestFitter_ControlsWithheld(t *testing.T) {
 	if !slices.Equal(means[0], means[1]) {
 		t.Error("withheld controls change a forecast")
 	}
+	testMeanOfEveryChain(t, withheld, states[0])
 	var smoothings [2]model.Smoothing
 	var segmentations [2]model.Segmentation
 	for i, b := range []model.Batch{recordings()[0], blind[0]} {

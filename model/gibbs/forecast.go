@@ -173,7 +173,7 @@ func (f *Forecaster) control(q model.Query, n, i, h int) {
 func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
 	f.filter(f.mean, q.Prefix, n, nil)
 	plans := 1
-	if len(q.Controls) > q.Horizon*q.Prefix.B*f.Du {
+	if f.Du > 0 && len(q.Controls) > q.Horizon*q.Prefix.B*f.Du { // what the model withholds is no plan of its own
 		plans = q.Samples
 	}
 	for plan := range plans {
