@@ -29,7 +29,8 @@ type Query struct {
 const together = 256
 
 // Forecast is a prediction in the units of the data. Where training transformed the observations (env.transform), each
-// path stands there eight times, with other noise of the observations within it, and its deviation is zero.
+// path stands there eight times, with other noise of the observations within it, and its deviation is zero; once if it
+// has no such noise.
 type Forecast struct {
 	Mean  [][]float64   // [Horizon][channel], averaged over the paths
 	Paths [][][]float64 // [path][Horizon][channel]: the mean of the observations along one path of latent states

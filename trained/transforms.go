@@ -122,11 +122,16 @@ const draws = 8
 
 // undo turns a forecast of transformed values into one in the units of the data. Its paths have their noise
 // within. Each path becomes draws paths, which differ in the noise alone; a channel without a transform keeps its
-// deviation instead. The mean is that of the paths without noise.
+// deviation instead. Paths without noise stay one each: a single one has no quantiles, which copies of it would seem to
+// have. The mean is that of the paths without noise.
 func (f *Forecast) undo(r *Run, ends func(path int) [][]float64, seed uint64) {
 	noise := rng.New(seed, rng.Evaluation).At(0, 0, noiseOfUndoing)
 	var paths, spread [][][]float64
 	mean := make([][]float64, len(f.Mean))
+	copies := draws
+	if f.SD == nil {
+		copies = 1
+	}
 	for i, path := range f.Paths {
 		// Differences are added to what this path follows, which fills in its own gaps.
 		before := ends(i)
@@ -139,7 +144,7 @@ func (f *Forecast) undo(r *Run, ends func(path int) [][]float64, seed uint64) {
 			}
 		}
 		// Each copy of the path has other noise, which is added before the transform is undone.
-		for range draws {
+		for range copies {
 			drawn, rest := make([][]float64, len(path)), make([][]float64, len(path))
 			for t := range path {
 				drawn[t], rest[t] = slices.Clone(path[t]), make([]float64, len(path[t]))

@@ -35,6 +35,21 @@ func TestForecast_UndoesTransforms(t *testing.T) {
 	}
 }
 
+// A single path without noise has no quantiles, transformed or not: its copies are all the same.
+func TestForecast_OnePathIsNoDistribution(t *testing.T) {
+	r := seasonalGrowth()
+	path := r.scaled([]float32{1, 0, -1, 1, 0.2, -1}, 2)
+	f := Forecast{Mean: path, Draw: path, Paths: [][][]float64{path}}
+	f.undo(r, func(int) [][]float64 { return [][]float64{{10, 1}, {20, 2}} }, 1)
+	for h, row := range f.Quantile(0.05) {
+		for c, v := range row {
+			if !math.IsNaN(v) || math.IsNaN(f.Mean[h][c]) {
+				t.Errorf("step %d, channel %d: quantile %v beside the mean %v", h+1, c, v, f.Mean[h][c])
+			}
+		}
+	}
+}
+
 // The noise of an observed change is in all levels after it: the variance of the logarithm after two changes of one
 // channel is twice that of one.
 func TestForecast_NoiseAddsUp(t *testing.T) {
