@@ -9,6 +9,13 @@ type PartReader interface {
 	ReadsParts()
 }
 
+// Varied is a Forecaster whose rollouts differ in more than noise, as in their parameters. First and Of of a Query say
+// which rollouts it is asked for.
+type Varied interface {
+	// Varies does nothing: it tells a Varied from other Forecasters.
+	Varies()
+}
+
 // Limits of filling in. Observations of more values, as images, are left to the family.
 const (
 	mostFilled   = 64  // values of an observation
@@ -50,10 +57,66 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 		Controls: widened(q.Controls, q.Horizon, B, S, q.Prefix.NU),
 	}
 	var each Forecast
-	f.Forecast(&each, wide)
+	if _, varies := f.(Varied); varies {
+		forecastApart(f, &each, wide, S)
+	} else {
+		f.Forecast(&each, wide)
+	}
 	dst.Resize(q.Horizon, B, S, each.NX, each.M)
 	each.spread(dst, S, B)
 	return wide.Prefix
+}
+
+// forecastApart answers a query about sequences that are paths, path·B+i of so many paths, by a query for each path:
+// the single rollouts of one query would all be the first, and have what is of that one alone.
+func forecastApart(f Forecaster, dst *Forecast, q Query, paths int) {
+	n, B := q.Prefix.B, q.Prefix.B/paths
+	d, noise := f.Dims(), q.Noise
+	dst.Resize(q.Horizon, n, 1, d.NX, d.M)
+	var one Forecast
+	for path := range paths {
+		part := q
+		part.First, part.Of = path, paths
+		part.Prefix, part.Controls = q.Prefix.some(path*B, B), some(q.Controls, n, path*B, B, q.Prefix.NU)
+		part.Noise = rng.New(noise.Uint64(), rng.Noise).At(0, 0, 0)
+		f.Forecast(&one, part)
+		for h := range q.Horizon {
+			from, to := h*B, h*n+path*B
+			for _, x := range []struct {
+				dst, src []float32
+				width    int
+			}{
+				{dst.Mean, one.Mean, d.NX},
+				{dst.Paths, one.Paths, d.NX},
+				{dst.SD, one.SD, d.NX},
+				{dst.Draw, one.Draw, d.NX},
+				{dst.Switches, one.Switches, d.M},
+			} {
+				copy(x.dst[to*x.width:(to+B)*x.width], x.src[from*x.width:])
+			}
+		}
+	}
+}
+
+// some are count consecutive sequences of a batch, in memory of their own.
+func (b Batch) some(from, count int) Batch {
+	c := Batch{
+		T: b.T, B: count, NX: b.NX, NU: b.NU,
+		Observations: some(b.Observations, b.B, from, count, b.NX), Controls: some(b.Controls, b.B, from, count, b.NU),
+	}
+	if b.Seen != nil {
+		c.Seen = some(b.Seen, b.B, from, count, b.NX)
+	}
+	return c
+}
+
+// some are the values of count of n sequences, from one on: [steps,count,width] of [steps,n,width].
+func some(x []float32, n, from, count, width int) []float32 {
+	var list []float32
+	for at := from * width; at < len(x); at += n * width {
+		list = append(list, x[at:at+count*width]...)
+	}
+	return list
 }
 
 // Whole is a batch in which gaps that the family cannot read are filled in by what is expected there.

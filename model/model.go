@@ -123,7 +123,9 @@ type Query struct {
 	Samples  int       // latent rollouts
 	// Drawn says that a single rollout is a draw, too; without it a family may follow the means along it
 	Drawn bool
-	Noise rng.Stream
+	// First and Of say that the rollouts are some of Of, from number First on; 0 of 0: they are all. A Varied reads it.
+	First, Of int
+	Noise     rng.Stream
 }
 
 // Forecast is the answer to a Query. Its buffers are reused from call to call.

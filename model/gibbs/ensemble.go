@@ -1,6 +1,7 @@
 package gibbs
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -24,6 +25,7 @@ var (
 	_ model.Forecaster = (*Ensemble)(nil)
 	_ model.Filterer   = (*Ensemble)(nil)
 	_ model.PartReader = (*Ensemble)(nil)
+	_ model.Varied     = (*Ensemble)(nil)
 )
 
 // NewEnsemble returns the Forecaster of at least one posterior; the chains count the same until weigh. The error
@@ -76,6 +78,13 @@ func (e *Ensemble) share(chain, samples int) (weight float64, from, to int) {
 	return weight, max(from, min(1, to)), to
 }
 
+// asked is share with the rollouts that a query asks for. first is the first rollout of the chain.
+func (e *Ensemble) asked(chain int, q model.Query) (weight float64, first, from, to int) {
+	weight, first, to = e.share(chain, cmp.Or(q.Of, q.Samples))
+	from = max(first, q.First)
+	return weight, first, from, max(from, min(to, q.First+q.Samples))
+}
+
 // Dims returns the dimensions; controls are those of a query, which chains that withhold them do not read.
 func (e *Ensemble) Dims() model.Dims {
 	d := e.chains[0].Dims()
@@ -94,7 +103,8 @@ func (e *Ensemble) Clone() model.Forecaster {
 
 // Forecast asks each chain for its share of the rollouts, and writes their paths side by side. The mean is
 // Σ weight·mean of the chains; with RolloutSample the weight is the share of the rollouts, so that it is the mean
-// of all paths. Switches and draws are those of the chain that counts most.
+// of all paths. Switches and draws are those of the chain that counts most; where the query asks for rollouts of others
+// alone, switches are zeros.
 func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	if len(e.chains) == 1 {
 		e.chains[0].Forecast(dst, q)
@@ -103,18 +113,20 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 	dims := e.Dims()
 	dst.Resize(q.Horizon, q.Prefix.B, q.Samples, dims.NX, dims.M)
 	clear(dst.Mean)
+	clear(dst.Switches)
 	path, plan := q.Horizon*q.Prefix.B*dims.NX, q.Horizon*q.Prefix.B*dims.NU
 	seeds := q.Noise
 	for i, chain := range e.chains {
 		// With RolloutMode a chain without rollouts still adds its mean path.
-		weight, from, to := e.share(i, q.Samples)
+		weight, first, from, to := e.asked(i, q)
 		if from == to && (e.rollout == RolloutSample || weight == 0) {
 			continue
 		}
 		// Each chain has a stream of its own, seeded by that of the query.
 		part := q
 		part.Samples, part.Noise = to-from, rng.New(seeds.Uint64(), rng.Noise).At(0, 0, 0)
-		if len(q.Controls) > plan {
+		part.First, from, to = from-first, from-q.First, to-q.First
+		if part.Samples > 0 && len(q.Controls) > plan {
 			part.Controls = q.Controls[from*plan : to*plan]
 		}
 		if part.Samples == 0 { // the path without noise needs one plan
@@ -128,14 +140,22 @@ func (e *Ensemble) Forecast(dst *model.Forecast, q model.Query) {
 		for j, v := range e.part.Mean {
 			dst.Mean[j] += share * v
 		}
+		if part.Samples == 0 {
+			continue
+		}
 		copy(dst.Paths[from*path:to*path], e.part.Paths)
 		copy(dst.SD[from*path:to*path], e.part.SD)
-		if i == 0 {
+		if from == 0 {
 			copy(dst.Draw, e.part.Draw)
+		}
+		if i == 0 {
 			copy(dst.Switches, e.part.Switches)
 		}
 	}
 }
+
+// Varies says that rollouts have chains and parameters of their own.
+func (e *Ensemble) Varies() {}
 
 // ReadsParts says that an observation of which only a part was seen is read, as each chain does.
 func (e *Ensemble) ReadsParts() {}

@@ -83,7 +83,7 @@ func (f *Forecaster) Clone() model.Forecaster {
 func (f *Forecaster) Dims() model.Dims { return model.Dims{NX: f.Dy, NU: f.Du, NZ: f.D, M: f.K} }
 
 // Forecast filters q.Prefix and rolls out q.Horizon steps under q.Controls. Rollout s has the parameters of kept
-// draw s, in turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
+// draw q.First + s, in turn. Paths, Draw and Switches are of these rollouts; Mean is what the Rollout says.
 //
 // Random numbers are of q.Noise alone, sequence by sequence and in each rollout by rollout: the noise of the first
 // state, then of each step the regime, the noise of the state, and along the first rollout that of the
@@ -198,7 +198,7 @@ func (f *Forecaster) meanPath(dst *model.Forecast, q model.Query, n int) {
 // samplePath draws rollout i: x from the filtered Gaussian, then regimes and noise. Paths are C x + d, whose noise
 // is SD; Mean and Switches add up their share of this rollout.
 func (f *Forecaster) samplePath(dst *model.Forecast, q model.Query, n, i int, s *source) {
-	system, b := f.draws[i%len(f.draws)], f.belief
+	system, b := f.draws[(q.First+i)%len(f.draws)], f.belief
 	f.filter(system, q.Prefix, n, nil)
 	copy(b.product, b.covariance)
 	copy(f.x, b.mean)

@@ -2,6 +2,7 @@ package gibbs
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -287,6 +288,43 @@ func TestForecast_PlansOfRollouts(t *testing.T) {
 	for i := range one.Paths {
 		if same := one.Paths[i] == many.Paths[i]; same != (i < path) {
 			t.Fatalf("rollout %d, value %d: same is %v", i/path, i%path, same)
+		}
+	}
+}
+
+// TestEnsemble_PathsOverGaps: where gaps are filled in for each path, a path has the chain and the parameters that it has
+// without gaps, as the deviations of its observations say.
+func TestEnsemble_PathsOverGaps(t *testing.T) {
+	for _, rollout := range []Rollout{RolloutMode, RolloutSample} {
+		a, q := testForecaster(t, rollout)
+		b, _ := testForecaster(t, rollout)
+		if len(a.draws) < 2 {
+			t.Fatalf("%d draws", len(a.draws))
+		}
+		for c, f := range []*Forecaster{a, b} {
+			for k, s := range f.draws {
+				s.theta.Measuring[0] = math.Pow(float64(1+10*c+k), 2)
+			}
+		}
+		e := &Ensemble{chains: []*Forecaster{a, b}, rollout: rollout, given: 2}
+		var whole, gappy model.Forecast
+		e.Forecast(&whole, q)
+		q.Prefix.Seen = slices.Repeat([]float32{1}, len(q.Prefix.Observations))
+		q.Prefix.Seen[60], q.Prefix.Observations[60] = 0, 0
+		if filled := model.AheadOfAll(e, &gappy, q); filled.B != q.Samples*q.Prefix.B {
+			t.Fatalf("%d sequences are filled in", filled.B)
+		}
+		for i := 0; i < len(whole.SD); i += whole.NX {
+			if whole.SD[i] != gappy.SD[i] {
+				t.Fatalf("%s: the deviation of value %d is %v, without gaps %v", rollout, i, gappy.SD[i], whole.SD[i])
+			}
+		}
+		far := 0.0
+		for i, v := range gappy.Mean {
+			far = max(far, math.Abs(float64(v-whole.Mean[i])))
+		}
+		if far == 0 || far > 2 {
+			t.Errorf("%s: the mean is off by %v for one value in a hundred", rollout, far)
 		}
 	}
 }
