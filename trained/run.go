@@ -23,6 +23,7 @@ import (
 type Run struct {
 	// What Open read is never changed afterwards, but for own, which is read when it is first asked for.
 	folder     string
+	which      string // checkpoint was asked for: Best, Last, or the number of a step
 	config     config.Config
 	info       store.Info
 	checkpoint *checkpoint.Checkpoint
@@ -65,7 +66,7 @@ func OpenAt(folder, which string, r *config.Registry) (*Run, error) {
 
 // Of is OpenAt for a run whose configuration the caller has read. Every question to a run begins here.
 func Of(c config.Config, folder, which string) (*Run, error) {
-	r := &Run{folder: folder, config: c}
+	r := &Run{folder: folder, which: which, config: c}
 	r.numbering = sync.OnceValue(r.numbers)
 	if err := r.open(which); err != nil {
 		return nil, fmt.Errorf("open %s: %w", folder, err)

@@ -28,8 +28,8 @@ func (r *Run) calibration() string {
 	return eval.Calibrated(eval.Floats(coverage))
 }
 
-// judge says below the table of an evaluation whether the model is ahead of the simplest rule, and whether the run ends
-// as its preset usually does. Notes are added below the table; numbers do not change.
+// judge says below the table of an evaluation whether the model is ahead of the simplest rule, and whether the run has
+// ended as its preset usually does. Notes are added below the table; numbers do not change.
 func (r *Run) judge(found *eval.Findings) {
 	numbers := found.Report.Numbers()
 	var behind []string
@@ -49,8 +49,9 @@ func (r *Run) judge(found *eval.Findings) {
 	if numbers.Get("r2_final") < 0 {
 		note("behind the mean of the data at the last horizon.")
 	}
-	// How runs of the preset end over several seeds is known: this run is judged by them.
-	if u, ok := r.config.Usual(); ok {
+	// How runs of the preset end over several seeds is known: this run is judged by them, if these parameters are those
+	// that it has ended with.
+	if u, ok := r.config.Usual(); ok && r.ended() {
 		value := numbers.Get(u.Number)
 		if !eval.Finite(value) {
 			return
@@ -62,4 +63,9 @@ func (r *Run) judge(found *eval.Findings) {
 			found.Table.Notes = append(found.Table.Notes, "Train again with another seed: seed=N.")
 		}
 	}
+}
+
+// ended reports whether the run is finished, and open at what training has left: not at a step on the way.
+func (r *Run) ended() bool {
+	return r.info.State == store.Finished && (r.which == Best || r.which == Last)
 }
