@@ -20,12 +20,14 @@ import (
 type seeds struct {
 	settings string // of all
 	config   string // likewise, see withoutSeed
+	finished bool   // likewise
 	runs     []Run
 }
 
 // bySeed finds the seeds among runs, two or more that are different, in the order of the first of them. Runs count
 // as alike if preset and settings are the same words in the same order, and the configuration that these gave is the
-// same: a file that they name may have changed. Of runs with the same seed the first counts.
+// same: a file that they name may have changed. Runs that are not finished, which were measured on their way, are
+// apart. Of runs with the same seed the first counts.
 func bySeed(runsDir string, list []Run) ([]seeds, error) {
 	var all []seeds
 	for _, r := range list {
@@ -35,9 +37,12 @@ func bySeed(runsDir string, list []Run) ([]seeds, error) {
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(all, func(s seeds) bool { return s.settings == settings && s.config == config })
+		finished := r.Info.State == store.Finished
+		i := slices.IndexFunc(all, func(s seeds) bool {
+			return s.settings == settings && s.config == config && s.finished == finished
+		})
 		if i < 0 {
-			i, all = len(all), append(all, seeds{settings: settings, config: config})
+			i, all = len(all), append(all, seeds{settings: settings, config: config, finished: finished})
 		}
 		if !slices.ContainsFunc(all[i].runs, func(other Run) bool { return other.Info.Seed == r.Info.Seed }) {
 			all[i].runs = append(all[i].runs, r)
@@ -88,6 +93,9 @@ func overSeeds(runsDir string, list []Run) (Section, error) {
 	for _, g := range groups {
 		t := &Table{
 			Caption: g.settings, Columns: []string{"", "mean", "± SE over seeds", "lowest", "highest", "seeds"},
+		}
+		if !g.finished {
+			t.Caption += ", not finished"
 		}
 		all, err := g.measurements(runsDir)
 		if err != nil {

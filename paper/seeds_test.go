@@ -32,7 +32,7 @@ func TestOverSeeds(t *testing.T) {
 		{5, []string{"model.switches=3", "seed=5"}, "null"},
 	} {
 		name := fmt.Sprint("r", i)
-		list = append(list, Run{store.Info{Name: name, Preset: "modes", Seed: c.seed}, c.settings})
+		list = append(list, Run{store.Info{Name: name, Preset: "modes", Seed: c.seed, State: store.Finished}, c.settings})
 		tables := filepath.Join(dir, name, "tables")
 		if err := os.MkdirAll(tables, 0o755); err != nil {
 			t.Fatal(err)
@@ -84,7 +84,7 @@ func seeded(t *testing.T, dir string, runs [][3]string) []Run {
 	var list []Run
 	for i, r := range runs {
 		name := fmt.Sprint("r", i)
-		list = append(list, Run{store.Info{Name: name, Preset: "files", Seed: uint64(i + 1)}, nil})
+		list = append(list, Run{store.Info{Name: name, Preset: "files", Seed: uint64(i + 1), State: store.Finished}, nil})
 		for file, text := range map[string]string{
 			"tables/segmentation.json": `{"protocol": "segmentation", "metrics": {` + r[0] + `}, "paper": {}}`,
 			"config.yaml":              fmt.Sprintf("seed: %d\nenv:\n  %s\n", i+1, r[1]), store.NormalisationFile: r[2],
@@ -126,6 +126,29 @@ func TestOverSeeds_OtherData(t *testing.T) {
 		}))
 		if err != nil || len(s.Blocks) != want {
 			t.Errorf("%s: %d tables (%v), want %d", scale, len(s.Blocks), err, want)
+		}
+	}
+}
+
+// TestOverSeeds_Unfinished: what was measured of runs on their way is no part of the spread of those that have ended, and
+// the other way round.
+func TestOverSeeds_Unfinished(t *testing.T) {
+	dir := t.TempDir()
+	var runs [][3]string
+	for _, accuracy := range []float64{0.9, 0.8, 0.1, 0.2, 0.3} {
+		runs = append(runs, [3]string{fmt.Sprintf(`"accuracy": %v`, accuracy), "window: 9", "{}"})
+	}
+	list := seeded(t, dir, runs)
+	for i, state := range []store.State{store.Interrupted, store.Running, store.Lost} {
+		list[2+i].Info.State = state
+	}
+	s, err := overSeeds(dir, list)
+	if err != nil || len(s.Blocks) != 2 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	for i, want := range []struct{ caption, mean string }{{"files", "0.850"}, {"files, not finished", "0.200"}} {
+		if table := s.Blocks[i].Table; table.Caption != want.caption || table.Rows[0][1] != want.mean {
+			t.Errorf("%q: %q, want %+v", table.Caption, table.Rows[0], want)
 		}
 	}
 }
