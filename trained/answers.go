@@ -14,7 +14,7 @@ import (
 // posterior.
 type Filtering struct {
 	Mean, SD [][]float64 // of the latent state; SD is NaN at the first step if the family only draws that state
-	Weights  [][]float64 // of the base systems; NaN at the first step, because no system leads to it
+	Weights  [][]float64 // of the base systems, if there are any; NaN at the first step, because no system leads to it
 	Regime   []int       // of the system that has most weight, as Segmentation counts them
 	Others   [][]int     // the same of further bodies
 }
@@ -34,7 +34,7 @@ func (r *Run) Filter(s Series, seed uint64) (Filtering, error) {
 		Mean: rows(answer.Mean, answer.NZ), SD: rows(answer.SD, answer.NZ), Weights: weights, Regime: regimes[0],
 		Others: regimes[1:],
 	}
-	for _, first := range [][]float64{y.SD[0], y.Weights[0]} {
+	for _, first := range slices.Concat(y.SD[:1], y.Weights[:min(1, len(y.Weights))]) {
 		if !slices.ContainsFunc(first, func(v float64) bool { return v != 0 }) {
 			unknown(first) // as the online filter says it
 		}

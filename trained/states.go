@@ -44,7 +44,9 @@ func (a *Answer) states(of label, times *files.Times, steps int, lists ...[][]fl
 	for t := range steps {
 		row := eval.Row{Name: of.name, Values: []float64{float64(t)}}
 		for _, list := range lists {
-			row.Values = append(row.Values, list[t]...)
+			if list != nil { // weights of a family without a switch
+				row.Values = append(row.Values, list[t]...)
+			}
 		}
 		a.Rows.Rows, a.Rows.Marked = append(a.Rows.Rows, row), append(a.Rows.Marked, of.marks(times, t))
 	}
@@ -80,10 +82,7 @@ func (a *Answer) short(title, corner string, clock []string) {
 // Filterings are what recordings tell about the latent state as they go on. Arrays are mean and sd [T,nz] and weights
 // [T,M].
 func Filterings(of []Recording, list []Filtering) *Answer {
-	nz, m := len(list[0].Mean[0]), 0
-	if len(list[0].Weights) > 0 {
-		m = len(list[0].Weights[0])
-	}
+	nz, m := len(list[0].Mean[0]), width(list[0].Weights)
 	T, lengths := longest(of)
 	a := &Answer{Rows: headed(of)}
 	a.Rows.Columns = slices.Concat(a.Rows.Columns, numbered("z", nz), numbered("sd_z", nz), numbered("w", m))
@@ -107,6 +106,14 @@ func Filterings(of []Recording, list []Filtering) *Answer {
 	drawn := lines.Figure()
 	a.Figure = &drawn
 	return a
+}
+
+// width is that of rows, 0 without any: the weights of a family without a switch.
+func width(rows [][]float64) int {
+	if len(rows) == 0 {
+		return 0
+	}
+	return len(rows[0])
 }
 
 // largest is the place of the largest value of each row. Of equal ones it is the first.
@@ -184,7 +191,7 @@ func Simulations(list []Simulation, c Columns) *Answer {
 	names := observed(c, nx)
 	a := &Answer{Rows: eval.Table{Corner: "episode", Columns: append([]string{"t"}, names...)}}
 	all := stack{series: len(list)}
-	m := len(list[0].Weights[0])
+	m := width(list[0].Weights)
 	lines := figure.Timelines{Name: "simulation", Regimes: m / (1 + len(list[0].Others))}
 	for i, s := range list {
 		all.add(i, "y", s.Observations, T, nx)
