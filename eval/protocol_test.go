@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/model"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // kinds are environments that are simulated.
@@ -195,6 +196,32 @@ func (o only) Dims() model.Dims {
 	return model.Dims{NX: d.NX, NU: d.NU}
 }
 func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
+
+// TestProtocols_WithoutASwitch: a family of one's own may have a latent state and no mixing weights. Here the state is the
+// last observation.
+func TestProtocols_WithoutASwitch(t *testing.T) {
+	for _, kind := range []string{"fhn", "maze", "ball", "modes"} {
+		s := subject(t, kind)
+		s.Forecaster = steady{s.Forecaster}
+		for _, p := range eval.ProtocolsFor(kind, s.Env) {
+			t.Run(kind+"/"+p.Name, func(t *testing.T) { pictures(t, p, s) })
+		}
+	}
+}
+
+// steady is a model with a filter and without a switch.
+type steady struct{ model.Forecaster }
+
+func (m steady) Dims() model.Dims {
+	d := m.Forecaster.Dims()
+	return model.Dims{NX: d.NX, NU: d.NU, NZ: d.NX}
+}
+func (m steady) Clone() model.Forecaster { return steady{m.Forecaster.Clone()} }
+func (m steady) Filter(dst *model.Filtering, b model.Batch, _ rng.Stream) {
+	dst.Resize(b.T, b.B, b.NX, 0)
+	copy(dst.Mean, b.Observations)
+	clear(dst.SD)
+}
 
 // TestFor_TheUsualOneIsFirst, and every protocol fits where it is usual.
 func TestFor_TheUsualOneIsFirst(t *testing.T) {

@@ -216,10 +216,11 @@ func portraitPanel(data eval.FHNPortrait) (*plot.Plot, []sample) {
 
 // switchColors gives each point the mixture of the switches' colours by their weights, each weight
 // taken relative to the largest that its switch reaches, cubed so that the leading switch shows.
-// Switches are coloured and numbered in the order of their total weight; those that ever lead get a sample.
+// Switches are coloured and numbered in the order of their total weight; those that ever lead get a sample. Points of a
+// model without a switch are grey.
 func switchColors(weights [][]float64) ([]color.Color, []sample) {
-	if len(weights) == 0 {
-		return nil, nil
+	if len(weights) == 0 || len(weights[0]) == 0 {
+		return slices.Repeat([]color.Color{grey}, len(weights)), nil
 	}
 	m := len(weights[0])
 	total, largest, leads := make([]float64, m), make([]float64, m), make([]int, m)
