@@ -68,7 +68,7 @@ var Levels = []float64{0.5, 0.8, 0.95}
 
 // Score is how good a predictor is, by horizon, averaged over channels in the units of the model; each channel counts
 // the same, whatever was measured of it, but for the squared error. MASE has no unit: the absolute error over mean
-// |x_t − x_{t−m}| of the training recordings, m the season or 1.
+// |x_t − x_{t−m}| of the training recordings, m the season or 1; 1 too where they are no longer than a season.
 type Score struct {
 	Name            string
 	Squared         []Estimate // over all values that were measured: a channel counts by how many it has

@@ -25,7 +25,7 @@ type baseline interface {
 type baselines struct {
 	list       []baseline
 	deviations [][]float64 // [baseline][H·nx]
-	scale      []float64   // mean |x_t − x_{t−m}| of each channel, m the season or 1: the unit of MASE
+	scale      []float64   // mean |x_t − x_{t−m}| of each channel, m the season or 1: the unit of MASE, see units
 	season     int
 	order      int
 }
@@ -59,7 +59,7 @@ func fitBaselines(o RecordedOptions, horizon int, d model.Dims) (*baselines, err
 		}
 	}
 	b.measure(o, horizon, d)
-	b.scale = naiveScale(training, max(b.season, 1), d.NX)
+	b.scale = units(training, max(b.season, 1), d.NX)
 	return b, nil
 }
 
@@ -266,6 +266,18 @@ func fitAutoregression(training []Recording, linear *lagged, prefix int, d model
 		}
 	}
 	return best
+}
+
+// units are naiveScale over a season of m steps; over one step in a channel of which no two values a season apart were
+// measured, as where the season that is asked for is longer than the recordings.
+func units(training []Recording, m, nx int) []float64 {
+	scale, step := naiveScale(training, m, nx), naiveScale(training, 1, nx)
+	for c, v := range scale {
+		if math.IsNaN(v) {
+			scale[c] = step[c]
+		}
+	}
+	return scale
 }
 
 // naiveScale is mean |x_t − x_{t−m}| by channel, over pairs that were both measured: the unit of MASE. NaN without

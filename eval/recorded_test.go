@@ -313,6 +313,23 @@ func TestRecorded_EachInItsUnit(t *testing.T) {
 	}
 }
 
+// TestRecorded_ASeasonLongerThanTraining that is asked for: MASE is in the unit of a step, and errors compare.
+func TestRecorded_ASeasonLongerThanTraining(t *testing.T) {
+	o := recordedOptions()
+	o.Season = 400
+	r := recorded(t, newRule(), o)
+	o.Season = 1
+	step := recorded(t, newRule(), o)
+	for i, name := range []string{"model", "persistence"} {
+		if r.Scores[i].Name != name || !slices.Equal(r.Scores[i].MASE, step.Scores[i].MASE) {
+			t.Errorf("%s: MASE %v, with a season of one step %v", r.Scores[i].Name, r.Scores[i].MASE, step.Scores[i].MASE)
+		}
+	}
+	if text := r.Verdict(); strings.Contains(text, "No errors can be compared") || r.Season != 400 {
+		t.Errorf("a season of %d: %q", r.Season, text)
+	}
+}
+
 func TestRecorded_IsRefusedWithReasons(t *testing.T) {
 	o := recordedOptions()
 	o.Prefix = 40
