@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -99,11 +102,13 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 		Name: RunName(r.name, l.Trial, l.Replicate, l.Replicates), Config: c, Sweep: r.name,
 		Overrides: r.base.Overrides(l.Settings), Command: []string{"sweep", r.name},
 	}
-	if err := r.host.Prepare(&order); err != nil {
-		return sweep.Result{}, err
-	}
 	r.miss(order.Name, l.From)
-	info, err := r.host.Advance(ctx, order, l.Step)
+	info, err := r.patient(ctx, order.Name, func() (store.Info, error) {
+		if err := r.host.Prepare(&order); err != nil {
+			return store.Info{}, err
+		}
+		return r.host.Advance(ctx, order, l.Step)
+	})
 	if err != nil {
 		return sweep.Result{}, ending(err, order.Name)
 	}
@@ -123,6 +128,39 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	case <-ctx.Done(): // a measurement is not waited for: the sweep makes it anew when it goes on
 		return sweep.Result{}, sweep.ErrInterrupted
 	}
+}
+
+// Where the disk has no room for a run, it is tried again after roomWait, and the log says so each roomTold times.
+const (
+	roomWait = 2 * time.Second
+	roomTold = 30
+)
+
+// patient does something for a run, again and again while the disk, a quota or the system has no room for it: a trial
+// that cannot begin has not failed. A run that is under way waits for its disk by itself. The end of ctx ends the wait.
+func (r *runner) patient(ctx context.Context, run string, act func() (store.Info, error)) (store.Info, error) {
+	for n := 0; ; n++ {
+		info, err := act()
+		if !roomless(err) {
+			return info, err
+		}
+		if n%roomTold == 0 {
+			r.log.Error("the run of a trial waits for its disk", "run", run, "error", err, "remedy",
+				"free some space; it is tried again")
+		}
+		select {
+		case <-ctx.Done():
+			return info, lead.ErrPartInterrupted
+		case <-time.After(roomWait):
+		}
+	}
+}
+
+// roomless reports whether an error says that there is no room, which passes.
+func roomless(err error) bool {
+	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE}, func(no error) bool {
+		return errors.Is(err, no)
+	})
 }
 
 // miss warns of a run that has made updates for the sweep and is not there any more. It is trained again: the same

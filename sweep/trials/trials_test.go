@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -274,6 +276,34 @@ func TestEnding(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRunner_WaitsForTheDisk: a trial for whose run there is no room has not failed: it begins when there is some, or
+// is interrupted. What else goes wrong is not tried again.
+func TestRunner_WaitsForTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		r := runner{log: hclog.New(&hclog.LoggerOptions{Output: &b})}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		calls, began := 0, time.Now()
+		info, err := r.patient(ctx, "s-0001", func() (store.Info, error) {
+			if calls++; calls < 60 {
+				return store.Info{}, config.Hint(fmt.Errorf("create the run folder: %w", syscall.ENOSPC), "free some space")
+			}
+			return store.Info{Step: 4}, nil
+		})
+		if err != nil || info.Step != 4 || time.Since(began) != 59*roomWait || strings.Count(b.String(), "waits for its disk") != 2 {
+			t.Errorf("after %v: %+v, %v; the log says\n%s", time.Since(began), info, err, b.String())
+		}
+		_, err = r.patient(ctx, "s-0001", func() (store.Info, error) { return store.Info{}, syscall.EMFILE })
+		if err := ending(err, "s-0001"); !errors.Is(err, sweep.ErrInterrupted) {
+			t.Errorf("the sweep ended meanwhile: %v", err)
+		}
+		if _, err = r.patient(ctx, "s-0001", func() (store.Info, error) { return store.Info{}, os.ErrPermission }); err != os.ErrPermission {
+			t.Errorf("another error: %v", err)
+		}
+	})
 }
 
 // TestReaching_NoBound: a level below zero is not reached by a model that has no bound.
