@@ -188,7 +188,8 @@ func configurations(dir string, list []store.Info, counts func(store.Info) bool)
 	return texts, nil
 }
 
-// sweeping adds the specs of the sweeps that are not over to the texts, under names that no run has.
+// sweeping adds the specs of the sweeps that are not over to the texts, under names that no run has, and what trials
+// get beside the spec: the configuration that is searched around, from the journal, and the files that were submitted.
 func (r PruneRequest) sweeping(texts map[string]string) error {
 	for _, f := range List(r.Sweeps) {
 		s, err := f.State()
@@ -202,7 +203,14 @@ func (r PruneRequest) sweeping(texts map[string]string) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("read the spec of sweep %s: %w", f.Name, err)
 		}
-		texts["sweep "+f.Name] = string(text)
+		parts := []string{string(text)}
+		if s != nil {
+			parts = append(parts, s.Spec.Base)
+		}
+		if from, err := f.remembered(); err == nil {
+			parts = slices.AppendSeq(parts, maps.Values(from.Files))
+		}
+		texts["sweep "+f.Name] = strings.Join(parts, "\n")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package trials
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/store"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
+	"github.com/switchyard-ml/switchyard/sweep"
 )
 
 // made is a run to make: steps are those of its checkpoints, best the one that is the best; 0: none.
@@ -239,6 +241,49 @@ func TestFind_DataSets(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(store.DataFolder(dir), "*"))
 	if err != nil || len(left) != 3 {
 		t.Errorf("there are still %q, %v", left, err)
+	}
+}
+
+// TestFind_BaseOfASweep: what the configuration names that a sweep searches around stays as long as the sweep is not
+// over, also where it is in a file of its own that the spec only names, here or in a submission.
+func TestFind_BaseOfASweep(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "runs")
+	sweeps := filepath.Join(t.TempDir(), "sweeps")
+	for _, name := range []string{"a", "b", "c"} {
+		made{name: name, state: store.Finished, steps: []uint64{10}}.make(t, dir)
+	}
+	writeSpec(t, sweeps, "config: base.yaml\nparameters:\n  seed: [1, 2]\n")
+	f := Folder{sweeps, "s"}
+	journal, _, err := sweep.OpenJournal(f.Path(JournalFile))
+	if err == nil {
+		err = journal.Append(sweep.Record{Kind: sweep.KindOpen, Spec: &sweep.Spec{Base: "env:\n  normalise: runs/a/normalisation.json\n"}})
+	}
+	if err == nil {
+		err = f.write(sourceFile, func(w io.Writer) error {
+			return encode(w, source{Files: map[string]string{"base.yaml": "env:\n  normalise: runs/b/normalisation.json\n"}})
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	find := func() (gone string) {
+		items, err := Find(PruneRequest{Runs: dir, Sweeps: sweeps, Older: time.Hour, Now: time.Now().Add(2 * time.Hour)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			gone += i.Run
+		}
+		return gone
+	}
+	if gone := find(); gone != "c" {
+		t.Errorf("%s go while the sweep may need a and b", gone)
+	}
+	if err := errors.Join(journal.Append(sweep.Record{Kind: sweep.KindDone}), journal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if gone := find(); len(gone) != 3 {
+		t.Errorf("%s go when the sweep is over", gone)
 	}
 }
 
