@@ -42,7 +42,7 @@ func makeAside(d disk.Disk, path string) (*os.File, error) {
 		if err := d.Mkdir(path); err != nil {
 			return nil, err
 		}
-		lock, err := holdAside(d, path)
+		lock, err := holdFolder(d, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // another process removed it as a leftover, or renamed it as complete
 		}
@@ -56,10 +56,10 @@ func makeAside(d disk.Disk, path string) (*os.File, error) {
 	}
 }
 
-// holdAside takes the lock of a folder aside. It returns fs.ErrNotExist if the folder is gone by then. Between
-// opening the lock and taking it, another process may have removed it: then the lock that was taken is that of a
-// file without a name, and holds nobody off.
-func holdAside(d disk.Disk, path string) (*os.File, error) {
+// holdFolder takes the lock of a folder, of one aside or of a run. It returns fs.ErrNotExist if the folder is gone by
+// then, or another one. Between opening the lock and taking it, another process may have removed or renamed it: then
+// the lock that was taken is that of a file without a name, or in another place, and holds nobody off.
+func holdFolder(d disk.Disk, path string) (*os.File, error) {
 	file := filepath.Join(path, lockFile)
 	lock, err := acquire(d, file)
 	if err != nil {
@@ -125,7 +125,7 @@ func discard(d disk.Disk, path string) error {
 	var lock *os.File
 	if strings.HasSuffix(path, newSuffix) {
 		var err error
-		lock, err = holdAside(d, path)
+		lock, err = holdFolder(d, path)
 		switch {
 		case errors.Is(err, ErrHeld), errors.Is(err, fs.ErrNotExist):
 			return nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/internal/disk"
 )
@@ -181,4 +182,48 @@ func TestCreate_TwoAtATime(t *testing.T) {
 		t.Error(err)
 	}
 	left(t, dir, "it was killed", "a", "b")
+}
+
+// TestOpen_AnotherRunMeanwhile: who waits for the lock of a run that is being removed does not hold the run that is there
+// afterwards under its name, and which a process works on.
+func TestOpen_AnotherRunMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	runs := map[string]*Run{}
+	for _, name := range []string{"a", "b"} {
+		r, err := Create(dir, Draft{Name: name, Config: []byte("seed: 1\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[name] = r
+	}
+	ended := make(chan error)
+	for _, take := range []func() error{
+		func() error {
+			r, err := Open(dir, "a")
+			if err == nil {
+				err = r.Close()
+			}
+			return err
+		},
+		func() error { return Remove(dir, "a") },
+	} {
+		go func() { ended <- take() }()
+	}
+	time.Sleep(15 * time.Millisecond) // both have opened the lock, and try to take it
+	old := filepath.Join(dir, asideName("a", oldSuffix))
+	if err := errors.Join(os.Rename(filepath.Join(dir, "a"), old), os.Rename(filepath.Join(dir, "b"), filepath.Join(dir, "a")), runs["a"].Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		// Who comes late, and between the two, finds no run.
+		if err := <-ended; !errors.Is(err, ErrHeld) && !errors.Is(err, ErrNotFound) {
+			t.Errorf("got %v, want ErrHeld", err)
+		}
+	}
+	if _, err := Load(dir, "a"); err != nil {
+		t.Errorf("the run in use is gone: %v", err)
+	}
+	if err := runs["b"].Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -104,14 +105,21 @@ func (r *Run) begin() error {
 	return err
 }
 
-// hold takes the lock, or returns which process has it.
+// hold takes the lock, or returns which process has it. By then another run may be in the folder, which has a lock of
+// its own: the one that was there has been removed or renamed by the process that had it.
 func (r *Run) hold() error {
-	lock, err := acquire(r.disk, filepath.Join(r.folder, lockFile))
-	if errors.Is(err, ErrHeld) {
+	lock, err := holdFolder(r.disk, r.folder)
+	for n := 0; n < 3 && errors.Is(err, fs.ErrNotExist) && isRun(r.folder); n++ {
+		lock, err = holdFolder(r.disk, r.folder)
+	}
+	switch {
+	case errors.Is(err, ErrHeld):
 		if info, readErr := readInfo(r.folder); readErr == nil {
 			return fmt.Errorf("%w: %s, process %d", ErrHeld, r.folder, info.PID)
 		}
 		return fmt.Errorf("%w: %s", ErrHeld, r.folder)
+	case errors.Is(err, fs.ErrNotExist) && !isRun(r.folder):
+		return fmt.Errorf("%w: %s", ErrNotFound, r.folder)
 	}
 	r.lock = lock
 	return err
