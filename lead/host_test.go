@@ -132,3 +132,32 @@ func TestHost_TrialsBelongToTheirSweep(t *testing.T) {
 	}
 	h.shutdown()
 }
+
+// TestHost_SubmissionSentAgain: a submission without a name, whose answer was lost because the host ended, opens no second
+// run at the next host.
+func TestHost_SubmissionSentAgain(t *testing.T) {
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, dir := startBroker(t), t.TempDir()
+	submit := func(request string) string {
+		h := connectedHost(t, b, func(*Host, string) {})
+		h.cfg.RunsDir = dir
+		if h.bans, err = cluster.NewBanList(dir, h.bus, h.log); err != nil {
+			t.Fatal(err)
+		}
+		h.cfg.Mistaken, h.cfg.Command = func(error) bool { return false }, func(words ...string) string { return strings.Join(words, " ") }
+		h.pool = NewDispatcher(PoolConfig{View: h.view, Log: h.log}, h.bus)
+		defer h.shutdown()
+		result, err := service{h}.Submit(ops.Submission{Request: request, Config: string(r.Config.YAML())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result.Name
+	}
+	first := submit("one")
+	if again, other := submit("one"), submit("two"); again != first || other == first {
+		t.Errorf("the first is %s, sent again it is %s; another one is %s", first, again, other)
+	}
+}

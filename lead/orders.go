@@ -20,6 +20,7 @@ type Order struct {
 	Command   []string
 	Scale     []byte // for a run on own data: the scaling of its data set, as JSON
 	Sweep     string // the sweep whose trial it is; empty: none
+	Request   string // the submission that it is; empty: it is none
 }
 
 // open opens a new run, or continues the run of that name from its newest checkpoint. The run and the order need the
@@ -57,6 +58,24 @@ func (h *Host) open(o Order) (ops.Submitted, error) {
 	}
 	_, err = h.resume(o.Name, 0)
 	return ops.Submitted{Name: o.Name, State: ops.Resumed}, err
+}
+
+// requested is the name of the run that a submission has opened when it was sent before, as its answer was lost; empty:
+// it was not. Of one without a name this host remembers it, and after a restart the runs do. The lock opening is held.
+func (h *Host) requested(r ops.Submission) string {
+	if name := h.requests[r.Request]; name != "" || r.Name != "" || r.Request == "" {
+		return name
+	}
+	list, err := store.List(h.cfg.RunsDir)
+	if err != nil {
+		h.log.Debug("the runs cannot be asked for a submission", "error", err)
+	}
+	for _, info := range list {
+		if info.Request == r.Request {
+			return info.Name
+		}
+	}
+	return ""
 }
 
 // Prepare completes the order of a run that this process itself asks for: it puts the data set into the store, chooses

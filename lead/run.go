@@ -62,7 +62,7 @@ func (h *Host) createUntil(o Order, until uint64) (*hosted, error) {
 	}
 	run, err := p.MakeRun(h.cfg.RunsDir, job.Origin{
 		Name: o.Name, Overrides: o.Overrides, Command: o.Command, Host: true,
-		Sweep: o.Sweep,
+		Sweep: o.Sweep, Request: o.Request,
 	})
 	if err != nil {
 		return nil, DiskHint(err, nil, h.cfg.Command)

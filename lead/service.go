@@ -20,7 +20,7 @@ type service struct{ host *Host }
 var _ ops.Host = service{}
 
 // Submit implements ops.Host. Submissions are opened one by one. A request that was answered before, as its answer
-// was lost, finds its run by the name that was given then.
+// was lost, finds its run by the name that was given then, also if the host was started anew meanwhile.
 func (s service) Submit(r ops.Submission) (ops.Submitted, error) {
 	c, err := s.host.cfg.Kinds.Parse("the submitted configuration", []byte(r.Config))
 	if err != nil {
@@ -36,8 +36,10 @@ func (s service) Submit(r ops.Submission) (ops.Submitted, error) {
 			Hint: "submit the run again when it is back",
 		}
 	}
-	o := Order{Name: r.Name, Config: c, Overrides: r.Overrides, Command: r.Command, Scale: r.Normalisation}
-	if name := h.requests[r.Request]; name != "" {
+	o := Order{
+		Name: r.Name, Config: c, Overrides: r.Overrides, Command: r.Command, Scale: r.Normalisation, Request: r.Request,
+	}
+	if name := h.requested(r); name != "" {
 		o.Name = name
 	}
 	result, err := h.open(o)

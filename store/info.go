@@ -54,6 +54,7 @@ type Info struct {
 	Host             bool              `json:"host,omitempty"`    // a host leads it, and continues it after a restart of the host
 	Sweep            string            `json:"sweep,omitempty"`   // the sweep whose trial it is, which alone continues it
 	Stopped          bool              `json:"stopped,omitempty"` // stopped on request: a host continues it only when asked to
+	Request          string            `json:"request,omitempty"` // the submission that opened it, which may be sent again
 }
 
 // Early says why a run ended before its last step, though nobody stopped it and nothing failed; empty if it did not.

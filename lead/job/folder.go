@@ -15,6 +15,7 @@ type Origin struct {
 	Command   []string // the command line that asked for the run
 	Host      bool     // a coordinator of many runs leads it
 	Sweep     string   // the sweep whose trial it is; empty: none
+	Request   string   // the submission that asked for it; empty: it was not submitted
 }
 
 // MakeRun makes the folder of a run of the plan in dir, and holds it: the caller closes the run. run.json says what
@@ -25,6 +26,7 @@ func (p *Plan) MakeRun(dir string, o Origin) (*store.Run, error) {
 	info := store.Info{
 		Steps: c.Train.Steps, Preset: c.Preset, Seed: c.Seed, ConfigSHA256: c.Digest(), Parameters: len(p.Theta),
 		Versions: Versions(), GitRevision: Revision(), Command: o.Command, Host: o.Host, Sweep: o.Sweep,
+		Request: o.Request,
 	}
 	for _, t := range p.Terms {
 		info.Terms = append(info.Terms, store.Term{
