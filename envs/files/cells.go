@@ -13,7 +13,10 @@ import (
 func (t *table) cell(i int, text string) error {
 	e, r := t.last, t.roles[i]
 	switch r {
-	case unused, episodeID, dateOf:
+	case unused:
+		t.look(i, text)
+		return nil
+	case episodeID, dateOf:
 		return nil
 	case partOf:
 		part, ok := parsePart(text)

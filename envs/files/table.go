@@ -56,6 +56,7 @@ type table struct {
 	zoneNote string         // of offsets from UTC that change
 	signs    []commaSigns   // of each column
 	marked   map[string]int // cells by the mark that stands for a missing value there
+	unused   []*leftOut     // of each column; nil: it is used
 	common   calendar
 }
 
@@ -112,6 +113,7 @@ func readTable(in rowSource, left *int64, options Options) (*Dataset, error) {
 
 // notes say what was done to the rows.
 func (t *table) notes() {
+	t.sayWhy()
 	if in, ok := t.in.(interface{ notes() []string }); ok {
 		t.data.Notes = append(t.data.Notes, in.notes()...)
 	}
@@ -165,6 +167,10 @@ func (t *table) readHeader() error {
 		}
 		t.header, t.roles = append(t.header, name), append(t.roles, r)
 		columns[r] = append(columns[r], column)
+		t.unused = append(t.unused, nil)
+		if r == unused {
+			t.unused[i] = &leftOut{note: len(t.data.Notes) - 1}
+		}
 	}
 	if twice != "" {
 		return faultf("line 1", "give every column its own name", "column %s is there twice", twice)

@@ -306,3 +306,15 @@ func TestTable_UnusedNamesOfTheConvention(t *testing.T) {
 		t.Errorf("got %v, want a column that is there twice", err)
 	}
 }
+
+// TestTable_UnusedNumbersWithSigns: of a column that is not used because its numbers have signs the note says so. Names,
+// dates, and cells of which only some are nearly numbers, are none.
+func TestTable_UnusedNumbersWithSigns(t *testing.T) {
+	d := readAs(t, Options{Observe: []string{"Menge"}},
+		"Menge;Preis;Anteil;Name;Datum;Rest;Zahl\n1,25;1.200,50;;A1;01.02.2024;5 %;7\n2,5;950,25;12 %;A2;02.02.2024;viel;8\n3;1.100,00;9 %;A3;03.02.2024;6 %;9\n")
+	equal(t, "notes", d.Notes, []string{
+		`column Preis is not used; its cells are no numbers, as "1.200,50": it has points for thousands: leave them out`,
+		`column Anteil is not used; its cells are no numbers, as "12 %": leave out what stands beside the number`,
+		"column Name is not used", "column Datum is not used", "column Rest is not used", "column Zahl is not used",
+	})
+}
