@@ -60,6 +60,8 @@ func TestTable_WhatCouldBeObserved(t *testing.T) {
 		{"a;b\nx;1,5\nx;2,5\n", "e.g. --observe b (env.observe)"},
 		{"year\n2001\n2002\n", "e.g. --observe year (env.observe)"},
 		{"Datum,place\n2024-01-01,a\n2024-01-02,b\n", "no column holds numbers: give one that does"},
+		{"t,y\n0,1.5\n1,(2.5)\n", "write a minus in their place"},
+		{"t,y\n0,1.5\n1,($2.50)\n", "write a minus in their place"},
 		{"Datum,price\n2024-01-01,$50.00\n", `give one that does ("$50.00": leave out what stands beside the number)`},
 		{"Datum,volume\n2024-01-01,\"5,012.31\"\n", `("5,012.31": it has commas for thousands: leave them out)`},
 		{"Datum,place\n", "there are no rows below the header"},

@@ -133,6 +133,10 @@ func (t *table) nearlyNumber(text string) string {
 	}
 	bare := strings.TrimFunc(text, func(r rune) bool { return !strings.ContainsRune("+-.0123456789", r) })
 	if _, err := parseNumber(bare, t.in.decimalCommas()); err == nil && bare != "" && bare != text {
+		// Without them, what accounts have as less than nothing would be more.
+		if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
+			return "if brackets stand for a number below zero, write a minus in their place"
+		}
 		return "leave out what stands beside the number"
 	}
 	tight := strings.Map(func(r rune) rune {
