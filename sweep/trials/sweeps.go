@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
 	"github.com/switchyard-ml/switchyard/ops"
@@ -35,6 +37,32 @@ type ledSweep struct {
 	begun chan struct{} // closed when its journal says what the sweep is, or when it failed before that
 	err   error         // why it failed; to be read once begun is closed
 	end   chan struct{} // closed at its end
+}
+
+// patient leads a sweep, and again after roomWait where it has ended because the disk had no room for its journal or
+// its results: nobody else continues it. One that has not begun is refused, and one that is to stop ends. The end of
+// ctx ends the wait.
+func (l *ledSweep) patient(ctx context.Context, j *Job, log hclog.Logger, lead func() error) error {
+	for n := 0; ; n++ {
+		err := lead()
+		select {
+		case <-l.begun:
+		default:
+			return err
+		}
+		if !roomless(err) || j.Folder.Order() == sweep.Halt {
+			return err
+		}
+		if n%roomTold == 0 {
+			log.Error("the sweep waits for its disk", "error", err, "remedy", "free some space; it goes on by itself")
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(sweep.ErrInterrupted, err)
+		case <-time.After(roomWait):
+		}
+		j.obeys = true // what it was told meanwhile stands
+	}
 }
 
 // begin closes begun; a second call does nothing.
@@ -121,7 +149,7 @@ func (m *Sweeps) start(j *Job, extend int) (*ledSweep, error) {
 			log.Info("sweep is running")
 			l.begin(nil)
 		}
-		err := j.Lead(ctx, leader, extend)
+		err := l.patient(ctx, j, log, func() error { return j.Lead(ctx, leader, extend) })
 		switch {
 		case errors.Is(err, sweep.ErrInterrupted):
 			log.Info("sweep interrupted")

@@ -1,13 +1,16 @@
 package trials
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -55,6 +58,45 @@ func ask(m *Sweeps, r ops.SweepRequest) (string, error) {
 			return string(answer), err
 		}
 	}
+}
+
+// TestSweeps_WaitForTheDisk: a sweep of a coordinator whose journal finds no room goes on when there is some, unless it is
+// to stop, or never began.
+func TestSweeps_WaitForTheDisk(t *testing.T) {
+	full := fmt.Errorf("write the journal: %w", syscall.ENOSPC)
+	synctest.Test(t, func(t *testing.T) {
+		j, l := &Job{Folder: Folder{t.TempDir(), "s"}}, &ledSweep{begun: make(chan struct{})}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		patient := func(times int) error {
+			return l.patient(ctx, j, hclog.NewNullLogger(), func() error {
+				if times--; times < 0 {
+					return nil
+				}
+				return full
+			})
+		}
+		if err := patient(1); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("it never began: %v", err)
+		}
+		l.begin(nil)
+		began := time.Now()
+		if err := patient(60); err != nil || time.Since(began) != 60*roomWait || !j.obeys {
+			t.Errorf("after %v: %v; an order that was given stands: %t", time.Since(began), err, j.obeys)
+		}
+		if err := patient(1e9); !errors.Is(err, sweep.ErrInterrupted) || ctx.Err() == nil {
+			t.Errorf("the coordinator ended: %v", err)
+		}
+		if err := os.MkdirAll(j.Folder.Path(), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Folder.SetOrder(sweep.Halt); err != nil {
+			t.Fatal(err)
+		}
+		if err := patient(1); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, sweep.ErrInterrupted) {
+			t.Errorf("it was to stop: %v", err)
+		}
+	})
 }
 
 // TestSweeps_SubmittedIsThere: a sweep whose submission was answered is found, shown and given orders at once.
