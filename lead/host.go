@@ -117,36 +117,6 @@ func (h *Host) under() []*hosted {
 	return list
 }
 
-// resumeAll continues the runs that a host has led and that have not ended, in the order of their start. If a run
-// cannot continue, the log says why, and the others continue. It leaves alone runs that were stopped on request, and
-// those of sweeps, which continue them.
-func (h *Host) resumeAll() error {
-	h.opening.Lock()
-	defer h.opening.Unlock()
-	if err := store.Clear(h.cfg.RunsDir); err != nil {
-		h.log.Warn("what is left of removed runs stays on the disk", "error", err)
-	}
-	list, err := store.List(h.cfg.RunsDir)
-	if err != nil {
-		return err
-	}
-	// The list has the last started run first.
-	for _, info := range slices.Backward(list) {
-		if info.State == store.Damaged {
-			h.log.Error("a run is damaged and cannot continue", "run", info.Name, "reason", info.ExitReason, "next",
-				h.cfg.Command("runs", "rm", info.Name))
-		}
-		unfinished := info.State == store.Lost || info.State == store.Interrupted
-		if !info.Host || info.Stopped || info.Sweep != "" || !unfinished || h.life.Err() != nil {
-			continue
-		}
-		if _, err := h.resume(info.Name, 0); err != nil {
-			h.log.Error("a run cannot continue", "run", info.Name, "error", err, "hint", config.HintOf(err))
-		}
-	}
-	return nil
-}
-
 // view is what the runs know of their workers.
 func (h *Host) view() PoolView {
 	var v PoolView

@@ -3,10 +3,12 @@ package lead
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -159,5 +161,52 @@ func TestHost_SubmissionSentAgain(t *testing.T) {
 	first := submit("one")
 	if again, other := submit("one"), submit("two"); again != first || other == first {
 		t.Errorf("the first is %s, sent again it is %s; another one is %s", first, again, other)
+	}
+}
+
+// TestHost_ResumesWhenThereIsRoom: a run that could not continue when its host started, as there was no room, goes on
+// when there is some.
+func TestHost_ResumesWhenThereIsRoom(t *testing.T) {
+	r, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "noise/smoke"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, dir := startBroker(t), t.TempDir()
+	host := func() *Host {
+		h := connectedHost(t, b, func(*Host, string) {})
+		h.cfg.RunsDir = dir
+		if h.bans, err = cluster.NewBanList(dir, h.bus, h.log); err != nil {
+			t.Fatal(err)
+		}
+		h.cfg.Command = func(words ...string) string { return strings.Join(words, " ") }
+		h.pool = NewDispatcher(PoolConfig{View: h.view, Log: h.log}, h.bus)
+		return h
+	}
+	h := host()
+	if _, err := (service{h}).Submit(ops.Submission{Name: "a", Config: string(r.Config.YAML())}); err != nil {
+		t.Fatal(err)
+	}
+	h.shutdown()
+	h = host()
+	defer h.shutdown()
+	full, connect := 2, h.cfg.Connect
+	h.cfg.Connect = func(party string) (*cluster.Bus, error) {
+		if full--; full >= 0 {
+			return nil, fmt.Errorf("connect: %w", syscall.EMFILE)
+		}
+		return connect(party)
+	}
+	later, err := h.resumeAll()
+	if err != nil || len(later) != 1 || later[0] != "a" {
+		t.Fatalf("%q are to be tried again, %v", later, err)
+	}
+	if left := h.resumeSome(later, true); len(left) != 1 || h.hosted("a") != nil {
+		t.Errorf("%q are left while there is no room", left)
+	}
+	if left := h.resumeSome(later, true); left != nil || h.hosted("a") == nil {
+		t.Errorf("%q are left when there is room", left)
+	}
+	if left := h.resumeSome(later, true); left != nil {
+		t.Errorf("%q is to go on a second time", left)
 	}
 }

@@ -59,7 +59,10 @@ func (h *Host) Serve(ctx context.Context, page *web.Server, first *Order) (err e
 		return nil
 	})
 	h.log.Info("coordinator ready", "broker", h.cfg.URL, "runs", h.cfg.RunsDir)
-	err = h.lead(first)
+	later, err := h.lead(first)
+	if len(later) > 0 {
+		beside.begin(inner, "the wait for room", func(ctx context.Context) error { return h.resumeLater(ctx, later) })
+	}
 	if err == nil && h.cfg.Ready != nil {
 		// What Ready does is ended and waited for before the runs are interrupted.
 		ready, stop := context.WithCancel(ctx)
@@ -104,20 +107,20 @@ func (p *parts) wait() error {
 }
 
 // lead continues the unfinished runs and opens first. Runs that cannot continue are logged; a first run that cannot
-// be opened is an error.
-func (h *Host) lead(first *Order) error {
-	if err := h.resumeAll(); err != nil {
-		return err
+// be opened is an error. later are the runs for which there was no room.
+func (h *Host) lead(first *Order) (later []string, err error) {
+	if later, err = h.resumeAll(); err != nil {
+		return nil, err
 	}
 	if first != nil {
 		if err := h.openFirst(*first); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if len(h.under()) == 0 {
 		h.log.Info("no run is running", "next", h.cfg.Command("submit", "PRESET"))
 	}
-	return nil
+	return later, nil
 }
 
 // openFirst opens the run that the command line of the host asks for, unless somebody has stopped it before: a

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -141,7 +139,7 @@ const (
 func (r *runner) patient(ctx context.Context, run string, act func() (store.Info, error)) (store.Info, error) {
 	for n := 0; ; n++ {
 		info, err := act()
-		if !roomless(err) {
+		if !lead.NoRoom(err) {
 			return info, err
 		}
 		if n%roomTold == 0 {
@@ -154,13 +152,6 @@ func (r *runner) patient(ctx context.Context, run string, act func() (store.Info
 		case <-time.After(roomWait):
 		}
 	}
-}
-
-// roomless reports whether an error says that there is no room, which passes.
-func roomless(err error) bool {
-	return slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE}, func(no error) bool {
-		return errors.Is(err, no)
-	})
 }
 
 // miss warns of a run that has made updates for the sweep and is not there any more. It is trained again: the same

@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/internal/setting"
+	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/ops"
 	"github.com/switchyard-ml/switchyard/sweep"
 )
@@ -42,15 +43,15 @@ type ledSweep struct {
 // patient leads a sweep, and again after roomWait where it has ended because the disk had no room for its journal or
 // its results: nobody else continues it. One that has not begun is refused, and one that is to stop ends. The end of
 // ctx ends the wait.
-func (l *ledSweep) patient(ctx context.Context, j *Job, log hclog.Logger, lead func() error) error {
+func (l *ledSweep) patient(ctx context.Context, j *Job, log hclog.Logger, try func() error) error {
 	for n := 0; ; n++ {
-		err := lead()
+		err := try()
 		select {
 		case <-l.begun:
 		default:
 			return err
 		}
-		if !roomless(err) || j.Folder.Order() == sweep.Halt {
+		if !lead.NoRoom(err) || j.Folder.Order() == sweep.Halt {
 			return err
 		}
 		if n%roomTold == 0 {
@@ -82,12 +83,27 @@ func (l *ledSweep) wait() error {
 // Ready goes on with the sweeps that an earlier coordinator has left, and leads sweeps until ctx ends; it returns
 // when all of them have been interrupted. Sweeps that are done, that the user has stopped, or that a command leads,
 // stay as they are, and one that is paused waits for another order. One that cannot go on is logged, and does not keep
-// others from it.
+// others from it; one for which there is no room is tried again.
 func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx, m.led = ctx, map[string]*ledSweep{}
 	m.mu.Unlock()
-	for _, f := range List(m.Dir) {
+	later := m.takeUp(List(m.Dir), true)
+	for n := 1; len(later) > 0 && ctx.Err() == nil; n++ {
+		select {
+		case <-ctx.Done():
+		case <-time.After(roomWait):
+			later = m.takeUp(later, n%roomTold == 0)
+		}
+	}
+	<-ctx.Done()
+	m.all.Wait()
+}
+
+// takeUp goes on with those of some sweeps that go on by themselves. It returns those for which there was no room,
+// which are tried again; the log says so if that is to be told.
+func (m *Sweeps) takeUp(list []Folder, told bool) (later []Folder) {
+	for _, f := range list {
 		state, err := f.State()
 		if err == nil && (state.Done || f.Order() == sweep.Halt) {
 			continue
@@ -98,12 +114,16 @@ func (m *Sweeps) Ready(ctx context.Context) {
 		if err == nil || errors.Is(err, ErrNotFound) { // its process ended before the first record
 			err = m.again(f, 0, true)
 		}
-		if err != nil {
-			m.Leader.Log.Error("a sweep cannot go on", "sweep", f.Name, "error", err, "hint", config.HintOf(err))
+		room := !lead.NoRoom(err)
+		if !room {
+			later = append(later, f)
+		}
+		if err != nil && (told || room) {
+			m.Leader.Log.Error("a sweep cannot go on", "sweep", f.Name, "error", err, "hint", config.HintOf(err),
+				"tried_again", !room)
 		}
 	}
-	<-ctx.Done()
-	m.all.Wait()
+	return later
 }
 
 // again goes on with a sweep of the folder. extend is the number of trials to extend it to; 0: none. With obeys an
