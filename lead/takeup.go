@@ -2,10 +2,7 @@ package lead
 
 import (
 	"context"
-	"errors"
 	"slices"
-	"syscall"
-	"time"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/store"
@@ -53,25 +50,16 @@ func (h *Host) goOn(name string, told bool) (later bool) {
 	return later
 }
 
-// Runs for which there was no room are tried again after roomWait, which the log says each roomTold times.
-const (
-	roomWait = 2 * time.Second
-	roomTold = 30
-)
-
-// resumeLater continues runs when there is room for them, until all go on or the host ends: who has freed space need
-// not start the host again.
+// resumeLater continues runs when there is room for them, which resumeAll has not found, until all go on or the host ends.
 func (h *Host) resumeLater(ctx context.Context, names []string) error {
-	ticker := time.NewTicker(roomWait)
-	defer ticker.Stop()
-	for n := 1; len(names) > 0; n++ {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
+	tried := true // by resumeAll
+	AwaitRoom(ctx, func(told bool) bool {
+		if !tried {
+			names = h.resumeSome(names, told)
 		}
-		names = h.resumeSome(names, n%roomTold == 0)
-	}
+		tried = false
+		return len(names) > 0
+	})
 	return nil
 }
 
@@ -86,10 +74,4 @@ func (h *Host) resumeSome(names []string, told bool) (later []string) {
 		}
 	}
 	return later
-}
-
-// NoRoom reports whether an error says that the disk, a quota or the system has no room for something, which passes.
-func NoRoom(err error) bool {
-	passing := []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EMFILE, syscall.ENFILE}
-	return slices.ContainsFunc(passing, func(no error) bool { return errors.Is(err, no) })
 }

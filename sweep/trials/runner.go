@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -128,30 +127,21 @@ func (r *runner) Lead(ctx context.Context, l sweep.Leg) (sweep.Result, error) {
 	}
 }
 
-// Where the disk has no room for a run, it is tried again after roomWait, and the log says so each roomTold times.
-const (
-	roomWait = 2 * time.Second
-	roomTold = 30
-)
-
 // patient does something for a run, again and again while the disk, a quota or the system has no room for it: a trial
 // that cannot begin has not failed. A run that is under way waits for its disk by itself. The end of ctx ends the wait.
-func (r *runner) patient(ctx context.Context, run string, act func() (store.Info, error)) (store.Info, error) {
-	for n := 0; ; n++ {
-		info, err := act()
-		if !lead.NoRoom(err) {
-			return info, err
-		}
-		if n%roomTold == 0 {
+func (r *runner) patient(ctx context.Context, run string, act func() (store.Info, error)) (info store.Info, err error) {
+	room := lead.AwaitRoom(ctx, func(told bool) bool {
+		info, err = act()
+		if lead.NoRoom(err) && told {
 			r.log.Error("the run of a trial waits for its disk", "run", run, "error", err, "remedy",
 				"free some space; it is tried again")
 		}
-		select {
-		case <-ctx.Done():
-			return info, lead.ErrPartInterrupted
-		case <-time.After(roomWait):
-		}
+		return lead.NoRoom(err)
+	})
+	if !room {
+		err = lead.ErrPartInterrupted
 	}
+	return info, err
 }
 
 // miss warns of a run that has made updates for the sweep and is not there any more. It is trained again: the same

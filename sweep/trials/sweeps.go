@@ -40,30 +40,30 @@ type ledSweep struct {
 	end   chan struct{} // closed at its end
 }
 
-// patient leads a sweep, and again after roomWait where it has ended because the disk had no room for its journal or
+// patient leads a sweep, and again after lead.RoomWait where it has ended because the disk had no room for its journal or
 // its results: nobody else continues it. One that has not begun is refused, and one that is to stop ends. The end of
 // ctx ends the wait.
-func (l *ledSweep) patient(ctx context.Context, j *Job, log hclog.Logger, try func() error) error {
-	for n := 0; ; n++ {
-		err := try()
+func (l *ledSweep) patient(ctx context.Context, j *Job, log hclog.Logger, try func() error) (err error) {
+	room := lead.AwaitRoom(ctx, func(told bool) bool {
+		err = try()
 		select {
 		case <-l.begun:
 		default:
-			return err
+			return false
 		}
 		if !lead.NoRoom(err) || j.Folder.Order() == sweep.Halt {
-			return err
+			return false
 		}
-		if n%roomTold == 0 {
+		if told {
 			log.Error("the sweep waits for its disk", "error", err, "remedy", "free some space; it goes on by itself")
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(sweep.ErrInterrupted, err)
-		case <-time.After(roomWait):
-		}
-		j.obeys = true // what it was told meanwhile stands
+		j.obeys = true // what it is told meanwhile stands
+		return true
+	})
+	if !room {
+		err = errors.Join(sweep.ErrInterrupted, err)
 	}
+	return err
 }
 
 // begin closes begun; a second call does nothing.
@@ -88,14 +88,11 @@ func (m *Sweeps) Ready(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx, m.led = ctx, map[string]*ledSweep{}
 	m.mu.Unlock()
-	later := m.takeUp(List(m.Dir), true)
-	for n := 1; len(later) > 0 && ctx.Err() == nil; n++ {
-		select {
-		case <-ctx.Done():
-		case <-time.After(roomWait):
-			later = m.takeUp(later, n%roomTold == 0)
-		}
-	}
+	later := List(m.Dir)
+	lead.AwaitRoom(ctx, func(told bool) bool {
+		later = m.takeUp(later, told)
+		return len(later) > 0
+	})
 	<-ctx.Done()
 	m.all.Wait()
 }

@@ -81,7 +81,7 @@ func TestSweeps_WaitForTheDisk(t *testing.T) {
 		}
 		l.begin(nil)
 		began := time.Now()
-		if err := patient(60); err != nil || time.Since(began) != 60*roomWait || !j.obeys {
+		if err := patient(60); err != nil || time.Since(began) != 60*lead.RoomWait || !j.obeys {
 			t.Errorf("after %v: %v; an order that was given stands: %t", time.Since(began), err, j.obeys)
 		}
 		if err := patient(1e9); !errors.Is(err, sweep.ErrInterrupted) || ctx.Err() == nil {

@@ -293,7 +293,7 @@ func TestRunner_WaitsForTheDisk(t *testing.T) {
 			}
 			return store.Info{Step: 4}, nil
 		})
-		if err != nil || info.Step != 4 || time.Since(began) != 59*roomWait || strings.Count(b.String(), "waits for its disk") != 2 {
+		if err != nil || info.Step != 4 || time.Since(began) != 59*lead.RoomWait || strings.Count(b.String(), "waits for its disk") != 2 {
 			t.Errorf("after %v: %+v, %v; the log says\n%s", time.Since(began), info, err, b.String())
 		}
 		_, err = r.patient(ctx, "s-0001", func() (store.Info, error) { return store.Info{}, syscall.EMFILE })
