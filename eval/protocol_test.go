@@ -166,9 +166,14 @@ func TestProtocols_ReportWhatTheyDeclare(t *testing.T) {
 // TestProtocols_AnswerForEveryFamily: one that only forecasts gets what can be said of it, in words where that is
 // nothing.
 func TestProtocols_AnswerForEveryFamily(t *testing.T) {
-	for _, kind := range []string{"maze", "reacher", "ball", "modes"} {
+	pictured(t, func(f model.Forecaster) model.Forecaster { return only{f} }, "maze", "reacher", "ball", "modes")
+}
+
+// pictured draws the pictures of all protocols of some environments, of a model in a guise.
+func pictured(t *testing.T, guise func(model.Forecaster) model.Forecaster, kinds ...string) {
+	for _, kind := range kinds {
 		s := subject(t, kind)
-		s.Forecaster = only{s.Forecaster}
+		s.Forecaster = guise(s.Forecaster)
 		for _, p := range eval.ProtocolsFor(kind, s.Env) {
 			t.Run(kind+"/"+p.Name, func(t *testing.T) { pictures(t, p, s) })
 		}
@@ -200,13 +205,7 @@ func (o only) Clone() model.Forecaster { return only{o.Forecaster.Clone()} }
 // TestProtocols_WithoutASwitch: a family of one's own may have a latent state and no mixing weights. Here the state is the
 // last observation.
 func TestProtocols_WithoutASwitch(t *testing.T) {
-	for _, kind := range []string{"fhn", "maze", "ball", "modes"} {
-		s := subject(t, kind)
-		s.Forecaster = steady{s.Forecaster}
-		for _, p := range eval.ProtocolsFor(kind, s.Env) {
-			t.Run(kind+"/"+p.Name, func(t *testing.T) { pictures(t, p, s) })
-		}
-	}
+	pictured(t, func(f model.Forecaster) model.Forecaster { return steady{f} }, "fhn", "maze", "ball", "modes")
 }
 
 // steady is a model with a filter and without a switch.
