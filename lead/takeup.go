@@ -50,7 +50,8 @@ func (h *Host) goOn(name string, told bool) (later bool) {
 	return later
 }
 
-// resumeLater continues runs when there is room for them, which resumeAll has not found, until all go on or the host ends.
+// resumeLater continues runs for which resumeAll has found no room, when there is some, until all go on or the host
+// ends.
 func (h *Host) resumeLater(ctx context.Context, names []string) error {
 	tried := true // by resumeAll
 	AwaitRoom(ctx, func(told bool) bool {
