@@ -40,7 +40,7 @@ type ledSweep struct {
 	end   chan struct{} // closed at its end
 }
 
-// patient leads a sweep, and again after lead.RoomWait where it has ended because the disk had no room for its journal or
+// patient leads a sweep, and again after a while where it has ended because the disk had no room for its journal or
 // its results: nobody else continues it. One that has not begun is refused, and one that is to stop ends. The end of
 // ctx ends the wait.
 func (l *ledSweep) patient(ctx context.Context, j *Job, log hclog.Logger, try func() error) (err error) {
