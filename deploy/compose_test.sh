@@ -67,7 +67,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'fail "it took longer than $limit s"' TERM
 main=$BASHPID
-(sleep "$limit" && kill "$main") >/dev/null 2>&1 &
+(trap 'kill "$!"' TERM; sleep "$limit" & wait "$!" && kill "$main") >/dev/null 2>&1 &
 watchdog=$!
 
 # readme LINE [OPTION...]: runs a command of the README, with options more.
