@@ -134,8 +134,8 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 // better by more (docs/results/models.md), and for KVAE on images the schedule of its authors, at Quick compressed to a
 // quarter of the updates (docs/results/kvae.md). At Standard whatever Quick trains on vectors has four times its batch
 // and 60,000 updates, a limit and an average without which so many become unstable, and a warm-up of the divergence
-// where states need one: on the arm for some seeds, and with a skip at short durations of a step
-// (docs/results/learning.md).
+// where states need one: on the arm for some seeds, and at short durations of a step, with a skip and with less noise at
+// the least (docs/results/learning.md).
 func (g *Group) at(size Size) []string {
 	vectors := g.Part == Table1 || g.Part == Ablation || g.Part == DT
 	ours := slices.ContainsFunc(g.Settings, func(s string) bool { return strings.HasPrefix(s, "model.switching=") })
@@ -154,7 +154,8 @@ func (g *Group) at(size Size) []string {
 		}
 		switch {
 		case g.Part == DT:
-			list = append(list, "model.skip=true", "anneal.kl_start=0.01", "anneal.kl_until=0.5")
+			list = append(list, "model.skip=true", "model.variance_floor=1e-8", "anneal.kl_start=0.01",
+				"anneal.kl_until=0.5")
 		case g.Environment == "reacher" && ours:
 			list = append(list, "anneal.kl_start=0.1", "anneal.kl_until=0.3")
 		}
