@@ -92,6 +92,21 @@ func (s Subject) Seen() (int, error) {
 	return s.recorded().Prefix, nil
 }
 
+// Starts are where Backtest begins to predict, without predicting: of each start the test recording, and how many steps
+// there are from the first predicted one to its end. Starts of two models are the same if these are.
+func (s Subject) Starts() ([][2]int, error) {
+	if s.Recordings == nil {
+		return nil, errNoRecordings
+	}
+	o := s.recorded()
+	horizon, _ := o.horizon()
+	var list [][2]int
+	for _, at := range o.starts(horizon) {
+		list = append(list, [2]int{at.recording, o.Test[at.recording].T - at.at})
+	}
+	return list, nil
+}
+
 // heldOut are the episodes of what was held out: the test part, or the validation part if there is none or it is asked
 // for.
 func (s Subject) heldOut() []int {

@@ -162,11 +162,8 @@ func Recorded(f model.Forecaster, o RecordedOptions) (RecordedReport, error) {
 
 // begin fits what predicts beside the model. It is all that Metrics needs: names of baselines, season and horizon.
 func (o RecordedOptions) begin(d model.Dims) (RecordedReport, *baselines, error) {
-	longest := 0
-	for _, e := range o.Test {
-		longest = max(longest, e.T)
-	}
-	r := RecordedReport{Options: o, Horizon: min(o.Horizon, longest-o.Prefix)}
+	horizon, longest := o.horizon()
+	r := RecordedReport{Options: o, Horizon: horizon}
 	if o.Prefix < 1 || o.Samples < 1 || r.Horizon < 1 || o.Stride < 0 {
 		return r, nil, fmt.Errorf("%w: %d steps seen and %d predicted, and the longest of %d test recordings has %d: hold "+
 			"out longer ones (env.test), let less be seen (--prefix), or take a model of fewer lags",
@@ -181,6 +178,15 @@ func (o RecordedOptions) begin(d model.Dims) (RecordedReport, *baselines, error)
 	}
 	r.Season, r.Order = b.season, b.order
 	return r, b, nil
+}
+
+// horizon is how many steps are predicted: fewer than asked for where no test recording is long enough. longest is the
+// length of the longest.
+func (o RecordedOptions) horizon() (horizon, longest int) {
+	for _, e := range o.Test {
+		longest = max(longest, e.T)
+	}
+	return min(o.Horizon, longest-o.Prefix), longest
 }
 
 // width is how many sums there are for each horizon and channel.

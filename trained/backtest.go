@@ -61,6 +61,15 @@ func (r *Run) Seen(q eval.Question) (int, error) {
 	return subject.Seen()
 }
 
+// Starts are where Backtest begins to predict the run's own recordings, see eval.Subject.Starts.
+func (r *Run) Starts(q eval.Question) ([][2]int, error) {
+	subject, err := r.subject(q)
+	if err != nil {
+		return nil, err
+	}
+	return subject.Starts()
+}
+
 // held are the training recordings of a run with other data as the test.
 // What training did not see is scaled by what is seen before the first prediction, where each recording has a
 // scale. The training episodes share their memory with those of the run.

@@ -237,14 +237,20 @@ func (f *Fit) unknowns(c Candidate) float64 {
 type validation struct {
 	f       *Fit
 	threads int
-	prefix  int         // steps that all candidates see before a prediction; 0: each pair of them as many as both need
-	sees    map[int]int // by trial: steps that its candidate sees
+	prefix  int          // steps that all candidates see before a prediction; 0: each pair of them as many as both need
+	views   map[int]view // by trial
 	reports map[reportOf]eval.RecordedReport
+}
+
+// view is how many steps a candidate sees before a prediction unless told otherwise, and where it begins to predict.
+type view struct {
+	seen   int
+	starts [][2]int
 }
 
 // newValidation has measured nothing yet.
 func newValidation(f *Fit, threads int) *validation {
-	return &validation{f: f, threads: threads, sees: map[int]int{}, reports: map[reportOf]eval.RecordedReport{}}
+	return &validation{f: f, threads: threads, views: map[int]view{}, reports: map[reportOf]eval.RecordedReport{}}
 }
 
 // reportOf names a report: of which trial, with how many steps seen before a prediction.
@@ -253,25 +259,30 @@ type reportOf struct{ trial, prefix int }
 // level scores all candidates from the same starts, where some saw more steps before their first prediction than others
 // and so left the hardest ones out. Where recordings are too short for that the scores stay as they are.
 func (v *validation) level(list []Tried) error {
-	// Equal numbers of starts say that all were scored from the same ones.
-	starts, prefix := map[float64]bool{}, 0
-	for _, t := range list {
-		if !math.IsNaN(t.Score) {
-			starts[sweep.NewEstimate(t.trial.Values(metricStarts, t.trial.Reached())).Mean] = true
-		}
+	scored := slices.DeleteFunc(slices.Clone(list), func(t Tried) bool { return math.IsNaN(t.Score) })
+	// Who saw as much was scored from the same starts.
+	prefixes := map[float64]bool{}
+	for _, t := range scored {
+		prefixes[sweep.NewEstimate(t.trial.Values(metricPrefix, t.trial.Reached())).Mean] = true
 	}
-	if len(starts) < 2 {
+	if len(prefixes) < 2 {
 		return nil
 	}
-	for _, t := range list {
-		if math.IsNaN(t.Score) {
-			continue
-		}
-		own, err := v.seen(t)
+	// Others may have been, too, where the steps before the part are seen. Equal numbers of starts do not say so: where
+	// there are fewer places for them, starts lie closer.
+	prefix, same, first := 0, true, [][2]int(nil)
+	for i, t := range scored {
+		own, err := v.view(t)
 		if err != nil {
 			return err
 		}
-		prefix = max(prefix, own)
+		if i == 0 {
+			first = own.starts
+		}
+		prefix, same = max(prefix, own.seen), same && slices.Equal(own.starts, first)
+	}
+	if same {
+		return nil
 	}
 	// All are scored before one is replaced: scores of two kinds would not compare.
 	scores := make([]float64, len(list))
@@ -302,20 +313,24 @@ func (v *validation) question(prefix int) eval.Question {
 	}
 }
 
-// seen is how many steps a candidate sees before a prediction. It opens the run once.
-func (v *validation) seen(t Tried) (int, error) {
-	if n, ok := v.sees[t.trial.ID]; ok {
-		return n, nil
+// view is that of a candidate. It opens the run once.
+func (v *validation) view(t Tried) (view, error) {
+	if known, ok := v.views[t.trial.ID]; ok {
+		return known, nil
 	}
 	run, err := v.f.openRun(v.f.runOf(t.trial, 1))
 	if err != nil {
-		return 0, err
+		return view{}, err
 	}
-	n, err := run.Seen(v.question(0))
-	if err == nil {
-		v.sees[t.trial.ID] = n
+	var own view
+	if own.seen, err = run.Seen(v.question(0)); err != nil {
+		return view{}, err
 	}
-	return n, err
+	if own.starts, err = run.Starts(v.question(0)); err != nil {
+		return view{}, err
+	}
+	v.views[t.trial.ID] = own
+	return own, nil
 }
 
 // report tests a candidate on the validation part, if that was not done before. It returns eval.ErrOptions where the
@@ -344,11 +359,11 @@ func (v *validation) compare(a, b Tried) (eval.Estimate, error) {
 	scores := eval.Estimate{Value: a.Score / b.Score, SE: math.NaN()}
 	prefix := v.prefix
 	for _, t := range []Tried{a, b} {
-		own, err := v.seen(t)
+		own, err := v.view(t)
 		if err != nil {
 			return scores, err
 		}
-		prefix = max(prefix, own)
+		prefix = max(prefix, own.seen)
 	}
 	var reports [2]eval.RecordedReport
 	for i, t := range []Tried{a, b} {

@@ -21,8 +21,8 @@ import (
 // metric is what candidates are chosen by: the mean absolute scaled error of predictions of the validation part.
 const metric = "eval/validation/mase_mean"
 
-// metricStarts is from how many starts they were made.
-const metricStarts = "eval/validation/starts"
+// metricPrefix is how many steps were seen before each.
+const metricPrefix = "eval/validation/prefix"
 
 // spec is the sweep of the plan, as a file: settings of all candidates as parameters, candidates as configurations
 // of method list in the order of the plan, and further seeds for the best one. It is a function of the plan.
