@@ -8,6 +8,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
 // recordings has recordings of so many steps with d channels; at gives the values.
@@ -139,6 +140,19 @@ func TestReading(t *testing.T) {
 	}
 	if got := Reading(files.Options{}); got != nil {
 		t.Errorf("of no options: %v", got)
+	}
+}
+
+// TestDrift_FarFromZero: how much of a series is a straight line does not depend on how far from zero it is.
+func TestDrift_FarFromZero(t *testing.T) {
+	s := rng.New(3, rng.Episode).At(0, 0, 0)
+	line, noise := make([]float64, 300), make([]float64, 300)
+	for i := range line {
+		noise[i] = 1e9 + 0.3*s.Normal()
+		line[i] = noise[i] + 0.03*float64(i)
+	}
+	if a, b := drift(line), drift(noise); !(a > 0.9 && a <= 1) || !(b < 0.1) {
+		t.Errorf("a line with noise drifts by %v, noise by %v", a, b)
 	}
 }
 

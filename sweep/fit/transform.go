@@ -132,9 +132,13 @@ func averaged(x []float64, season int) []float64 {
 // drift is the share of the variance that a straight line explains, R² of a regression on time; 0 for a series
 // that does not vary.
 func drift(x []float64) float64 {
-	var n, st, sx, stt, sxx, stx float64
+	var n, st, sx, stt, sxx, stx, origin float64
 	for i, v := range x {
 		if t := float64(i); !math.IsNaN(v) {
+			if n == 0 {
+				origin = v
+			}
+			v -= origin // else the squares of values far from zero would hide how they vary
 			n, st, sx, stt, sxx, stx = n+1, st+t, sx+v, stt+t*t, sxx+v*v, stx+t*v
 		}
 	}
