@@ -107,17 +107,11 @@ func (r *rowsOf) divide() Division {
 	return d
 }
 
-// sure is how often links whose gain is computed on blocks that are drawn again connect the same. The Z of a link
-// is kept; its gain is computed anew from the blocks that were drawn.
+// sure is how often links connect the same whose gain and Z are of blocks that are drawn again. What is rounding, and has
+// no Z, is no link of these either.
 func (r *rowsOf) sure(group []int) float64 {
 	return sureness(linkBlocks, func(times []float64) bool {
-		return slices.Equal(group, r.groups(func(l Link) bool {
-			saved, all := 0.0, 0.0
-			for b, n := range times {
-				saved, all = saved+float64(n*l.blocks[b]), all+float64(n*l.without[b])
-			}
-			return l.Z >= leastZ && saved >= float64(leastGain*all)
-		}))
+		return slices.Equal(group, r.groups(func(l Link) bool { return l.Z > 0 && l.of(times).counts() }))
 	})
 }
 

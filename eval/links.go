@@ -189,17 +189,24 @@ func (r *rowsOf) squares(to int, predicted []float64) []float64 {
 // surely.
 func (r *rowsOf) link(from, to int, without, with []float64, curved bool) Link {
 	l := Link{From: from, To: to, Curved: curved, without: without}
-	all, saved, square := 0.0, 0.0, 0.0
 	for b, w := range without {
-		d := w - with[b]
-		l.blocks = append(l.blocks, d)
-		all, saved, square = all+w, saved+d, square+d*d
+		l.blocks = append(l.blocks, w-with[b])
 	}
-	n := float64(len(without))
-	if !(all > 1e-12*float64(r.n)) {
-		return l
+	if sum(without) > 1e-12*float64(r.n) {
+		l = l.of(slices.Repeat([]float64{1}, len(without)))
 	}
-	l.Gain = saved / all
+	return l
+}
+
+// of is the link with Gain and Z of blocks that count so many times each.
+func (l Link) of(times []float64) Link {
+	n, all, saved, square := 0.0, 0.0, 0.0, 0.0
+	for b, count := range times {
+		d := l.blocks[b]
+		n, all = n+count, all+float64(count*l.without[b])
+		saved, square = saved+float64(count*d), square+float64(count*float64(d*d))
+	}
+	l.Gain, l.Z = saved/all, 0
 	if variance := square/n - saved/n*saved/n; variance > 0 {
 		l.Z = saved / n / math.Sqrt(variance/(n-1))
 	}
