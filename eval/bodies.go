@@ -107,8 +107,8 @@ func (r *rowsOf) divide() Division {
 	return d
 }
 
-// sure is how often links connect the same whose gain and Z are of blocks that are drawn again. What is rounding, and has
-// no Z, is no link of these either.
+// sure is how often links connect the same whose gain and Z are of blocks that are drawn again. What is rounding, and
+// has no Z, is no link of these either.
 func (r *rowsOf) sure(group []int) float64 {
 	return sureness(linkBlocks, func(times []float64) bool {
 		return slices.Equal(group, r.groups(func(l Link) bool { return l.Z > 0 && l.of(times).counts() }))
