@@ -330,7 +330,8 @@ type Linearization struct {
 	System
 	State   []float64 // the latent state that the filter infers at the step
 	Weights []float64 // of the base systems
-	// [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data; nil: the model has none
+	// [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data or of their transform; nil: the
+	// model has none
 	C [][]float64
 }
 
@@ -364,8 +365,8 @@ func (r *Run) Linearize(s Series, dt float64, seed uint64) ([]Linearization, err
 // differenceStep is the step of the latent state for differences of the decoder's mean.
 const differenceStep = 1e-2
 
-// sensitivity is ∂x/∂z by central differences, in the units of the data. It is nil for a model without a decoder
-// of states alone. All 2·nz states are decoded at once.
+// sensitivity is ∂x/∂z by central differences, in the units of the data or of their transform. It is nil for a model
+// without a decoder of states alone. All 2·nz states are decoded at once.
 func (r *Run) sensitivity(f any, state []float64) [][]float64 {
 	emitter, ok := f.(model.Emitter)
 	if !ok {

@@ -94,9 +94,9 @@ func TestFit_SeesPastControls(t *testing.T) {
 	}
 }
 
-// TestFit_ScoresFromTheSameStarts: candidates that see more steps before a prediction are not scored on other starts: the
-// score of each is that of a test in which all see as many. With 103 steps there are 21 starts for each of them, which lie
-// elsewhere.
+// TestFit_ScoresFromTheSameStarts: candidates that see more steps before a prediction are not scored on other starts:
+// the score of each is that of a test in which all see as many. With 103 steps there are 21 starts for each of them,
+// which lie elsewhere.
 func TestFit_ScoresFromTheSameStarts(t *testing.T) {
 	for _, length := range []int{50, 103} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) { scoresFromTheSameStarts(t, length) })
