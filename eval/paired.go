@@ -20,7 +20,7 @@ type Comparison struct {
 // standard error that of the sum of d_i = a_i − R b_i over Σ b_i. Predictions from neighbouring starts of a recording
 // overlap, so that the d_i are correlated: their autocovariances within a recording count up to the last lag at which
 // predictions overlap, with the weights of Bartlett (Newey and West 1987, as in the test of Diebold and Mariano
-// 1995). A row is [Horizon,nx,width], and scale the unit of MASE by channel. r.Errors is filled in too.
+// 1995) and a correction for small samples (as Harvey, Leybourne and Newbold 1997 have for other weights). A row is [Horizon,nx,width], and scale the unit of MASE by channel. r.Errors is filled in too.
 func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float64, nx, width int, scale []float64) {
 	n, predictors := len(starts), len(r.Scores)
 	// The absolute errors of all predictors, summed over the channels that changed in training, each in the unit
@@ -95,32 +95,48 @@ func sum(v []float64) float64 {
 // pairedRatio is Σ a_i / Σ b_i with its standard error. Predictions from a start overlap with those from so many
 // starts before it. The error is NaN if there are not at least twice as many starts: then they are as good as one.
 //
-//	SE = √(n/(n−1) · Σ_ℓ w_ℓ Σ_i d_i d_{i−ℓ}) / |Σ b|,  w_0 = 1,  w_ℓ = 2(1 − ℓ/(overlap+1))
+//	SE = √(V/E · Σ_ij w_ij d_i d_j) / |Σ b|,  d_i = a_i − R b_i,  w_ij = 1 − |i−j|/(overlap+1)
 //
-// over pairs i, i−ℓ of starts in the same recording. starts are in the order of recordings and of time.
+// over pairs of starts of the same recording whose predictions overlap. The weights take from each covariance, and d
+// is counted from a mean that varies, too. V/E makes up for both where the errors are correlated as sums over steps
+// that overlap are, which is by w_ij: V = Σ_ij w_ij is then the variance of their sum, in that of one error, and E is
+// what the products come to.
+//
+//	E = Σ_ij w_ij (w_ij − (V_i + V_j)/n + V/n²),  V_i = Σ_j w_ij
+//
+// Without overlap V/E is n/(n−1). starts are in the order of recordings and of time.
 func pairedRatio(a, b []float64, starts []recordedStart, overlap int) Estimate {
-	n, total := len(a), sum(b)
+	n, total := float64(len(a)), sum(b)
 	e := Estimate{sum(a) / total, math.NaN()}
-	if n < max(3, 2*(overlap+1)) {
+	near, longest := make([]float64, len(a)), 0
+	overlapping(starts, overlap, func(i, j int, weight float64) {
+		near[i], longest = near[i]+weight, max(longest, i-j)
+		if i != j {
+			near[j] += weight
+		}
+	})
+	if n < max(3, float64(2*(longest+1))) {
 		return e
 	}
-	d := make([]float64, n)
-	for i := range d {
-		d[i] = a[i] - float64(e.Value*b[i])
-	}
-	variance := 0.0
-	for lag := 0; lag <= min(overlap, n-1); lag++ {
-		covariance := 0.0
-		for i := lag; i < n; i++ {
-			if starts[i].recording == starts[i-lag].recording {
-				covariance += float64(d[i] * d[i-lag])
-			}
+	products, expected, variance := 0.0, 0.0, sum(near)
+	overlapping(starts, overlap, func(i, j int, weight float64) {
+		product := float64((a[i] - float64(e.Value*b[i])) * (a[j] - float64(e.Value*b[j])))
+		usual := weight - (near[i]+near[j])/n + variance/(n*n)
+		if i != j {
+			weight *= 2 // i, j and j, i
 		}
-		if lag > 0 {
-			covariance *= 2 * (1 - float64(lag)/float64(overlap+1))
-		}
-		variance += covariance
-	}
-	e.SE = math.Sqrt(max(variance, 0)*float64(n)/float64(n-1)) / math.Abs(total)
+		products, expected = products+float64(weight*product), expected+float64(weight*usual)
+	})
+	e.SE = math.Sqrt(max(products, 0)*variance/expected) / math.Abs(total)
 	return e
+}
+
+// overlapping passes each pair i ≥ j of starts of the same recording that lie at most overlap starts apart, and its
+// weight (Bartlett's).
+func overlapping(starts []recordedStart, overlap int, pair func(i, j int, weight float64)) {
+	for i, s := range starts {
+		for lag := 0; lag <= min(overlap, i) && starts[i-lag].recording == s.recording; lag++ {
+			pair(i, i-lag, 1-float64(lag)/float64(overlap+1))
+		}
+	}
 }

@@ -4,10 +4,11 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/rng"
 )
 
-// TestPairedRatio: without overlap the standard error is that of a ratio of means; with it neighbours count; too few
-// starts have none.
+// TestPairedRatio: without overlap the standard error is that of a ratio of means; too few starts have none.
 func TestPairedRatio(t *testing.T) {
 	starts := make([]recordedStart, 6)
 	for i := range starts {
@@ -19,16 +20,44 @@ func TestPairedRatio(t *testing.T) {
 	if want := math.Sqrt(1.8) / 12; e.Value != 0.75 || math.Abs(e.SE-want) > 1e-12 {
 		t.Errorf("%+v, want 0.75 ± %v", e, want)
 	}
-	// Neighbours have opposite signs: Σ d_i d_{i−1} = −1.25 counts twice with the weight 1/2.
-	if e, want := pairedRatio(a, b, starts, 1), math.Sqrt(0.25*1.2)/12; math.Abs(e.SE-want) > 1e-12 {
-		t.Errorf("overlap 1: %+v, want %v", e, want)
-	}
-	starts[3].recording, starts[4].recording, starts[5].recording = 1, 1, 1
-	if e, want := pairedRatio(a, b, starts, 1), math.Sqrt(0.5*1.2)/12; math.Abs(e.SE-want) > 1e-12 {
-		t.Errorf("two recordings: %+v, want %v", e, want)
-	}
 	if e := pairedRatio(a, b, starts, 3); !math.IsNaN(e.SE) {
 		t.Errorf("six starts of which four overlap: %+v", e)
+	}
+	// Each in a recording of its own, none of them overlap.
+	for i := range starts {
+		starts[i].recording = i
+	}
+	if apart := pairedRatio(a, b, starts, 3); apart != e {
+		t.Errorf("six recordings: %+v, want %+v", apart, e)
+	}
+}
+
+// TestPairedRatio_OfMovingSums: the standard error is right, in the mean of many data sets, where errors are sums over
+// steps that overlap.
+func TestPairedRatio_OfMovingSums(t *testing.T) {
+	const sets, overlap = 3000, 4
+	for _, recordings := range [][]int{{20}, {60}, {12, 8, 20}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 2, 2}} {
+		noise := rng.New(7, rng.Episode).At(0, 0, 0)
+		var of, squared float64 // the standard error, and the ratio around 1
+		for range sets {
+			var starts []recordedStart
+			var a, b []float64
+			for r, n := range recordings {
+				steps := make([]float64, n+overlap)
+				for i := range steps {
+					steps[i] = 0.01 * noise.Normal()
+				}
+				for i := range n {
+					starts = append(starts, recordedStart{r, i})
+					a, b = append(a, 1+sum(steps[i:i+overlap+1])), append(b, 1)
+				}
+			}
+			e := pairedRatio(a, b, starts, overlap)
+			of, squared = of+float64(e.SE*e.SE), squared+float64((e.Value-1)*(e.Value-1))
+		}
+		if ratio := math.Sqrt(of / squared); !(math.Abs(ratio-1) < 0.04) {
+			t.Errorf("recordings of %v starts: the standard error is %.3f of what the ratio varies by", recordings, ratio)
+		}
 	}
 }
 
