@@ -20,7 +20,8 @@ type Comparison struct {
 // standard error that of the sum of d_i = a_i − R b_i over Σ b_i. Predictions from neighbouring starts of a recording
 // overlap, so that the d_i are correlated: their autocovariances within a recording count up to the last lag at which
 // predictions overlap, with the weights of Bartlett (Newey and West 1987, as in the test of Diebold and Mariano
-// 1995) and a correction for small samples (as Harvey, Leybourne and Newbold 1997 have for other weights). A row is [Horizon,nx,width], and scale the unit of MASE by channel. r.Errors is filled in too.
+// 1995) and a correction for small samples (as Harvey, Leybourne and Newbold 1997 have for other weights). A row is
+// [Horizon,nx,width], and scale the unit of MASE by channel. r.Errors is filled in too.
 func (r *RecordedReport) compare(starts []recordedStart, row func(i int) []float64, nx, width int, scale []float64) {
 	n, predictors := len(starts), len(r.Scores)
 	// The absolute errors of all predictors, summed over the channels that changed in training, each in the unit

@@ -134,8 +134,8 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 // better by more (docs/results/models.md), and for KVAE on images the schedule of its authors, at Quick compressed to a
 // quarter of the updates (docs/results/kvae.md). At Standard whatever Quick trains on vectors has four times its batch
 // and 60,000 updates, a limit and an average without which so many become unstable, and a warm-up of the divergence
-// where states need one: on the arm for some seeds, and at short durations of a step, with a skip and with less noise at
-// the least (docs/results/learning.md).
+// where states need one: on the arm for some seeds, and at short durations of a step, with a skip and with less noise
+// at the least (docs/results/learning.md).
 func (g *Group) at(size Size) []string {
 	vectors := g.Part == Table1 || g.Part == Ablation || g.Part == DT
 	ours := slices.ContainsFunc(g.Settings, func(s string) bool { return strings.HasPrefix(s, "model.switching=") })

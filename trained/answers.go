@@ -330,8 +330,8 @@ type Linearization struct {
 	System
 	State   []float64 // the latent state that the filter infers at the step
 	Weights []float64 // of the base systems
-	// [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data or of their transform; nil: the
-	// model has none
+	// [channel][state]: ∂x/∂z of the decoder's mean at that state, in the units of the data or of their transform; nil:
+	// the model has none
 	C [][]float64
 }
 
