@@ -260,7 +260,7 @@ type reportOf struct{ trial, prefix int }
 // and so left the hardest ones out. Where recordings are too short for that the scores stay as they are.
 func (v *validation) level(list []Tried) error {
 	scored := slices.DeleteFunc(slices.Clone(list), func(t Tried) bool { return math.IsNaN(t.Score) })
-	// Who saw as much was scored from the same starts.
+	// Candidates that saw as much were scored from the same starts.
 	prefixes := map[float64]bool{}
 	for _, t := range scored {
 		prefixes[sweep.NewEstimate(t.trial.Values(metricPrefix, t.trial.Reached())).Mean] = true
