@@ -80,3 +80,21 @@ func TestUnsubscribe_EmptiesTheInbox(t *testing.T) {
 		t.Error("it is still subscribed")
 	}
 }
+
+// Who has ended leaves nothing behind: a process that leads one run after the other subscribes to ever new subjects, and
+// what waited in a queue can be large.
+func TestQueues_NothingIsLeftBehind(t *testing.T) {
+	var s queues
+	for _, subject := range []string{"sy.a.theta", "sy.b.theta"} {
+		first := s.subscribe(subject, 0, func(string, []byte) {})
+		second := s.subscribe(subject, 0, func(string, []byte) {})
+		for _, q := range []*queue{first, second} {
+			if err := q.Unsubscribe(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if len(s.all) != 0 {
+		t.Errorf("%d subjects without a subscriber are kept", len(s.all))
+	}
+}

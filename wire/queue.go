@@ -51,11 +51,16 @@ func (s *queues) remove(q *queue) bool {
 	defer s.mu.Unlock()
 	all := s.all[q.subject]
 	for i, other := range all {
-		if other == q {
-			// A new slice, as somebody may be reading the old one.
-			s.all[q.subject] = append(all[:i:i], all[i+1:]...)
-			return true
+		if other != q {
+			continue
 		}
+		// A new slice, as somebody may be reading the old one.
+		s.all[q.subject] = append(all[:i:i], all[i+1:]...)
+		// An empty one would still hold what waits in the last queue.
+		if len(all) == 1 {
+			delete(s.all, q.subject)
+		}
+		return true
 	}
 	return false
 }
