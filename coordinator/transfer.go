@@ -23,7 +23,9 @@ type transfer struct {
 	opened    uint64        // number of the last delivery that was begun
 	// pool has vectors of a gradient's size that are not in use.
 	// Invariant: nobody writes into them: all chunks of their delivery are here, or its closeCommand is given.
+	// Invariant: there are never more of them than were in use at one time.
 	pool   [][]float32
+	lent   int // vectors that were taken, and have not come back
 	data   dataset
 	timing *timing
 	out    *outbox
@@ -170,17 +172,22 @@ func (x *transfer) forget(l *lease) {
 	if l.opening > 0 {
 		x.out.add(closeCommand{l.id})
 	}
-	if l.values != nil && l.round.work != wire.Sum {
-		x.pool = append(x.pool, l.values)
+	if l.round.work != wire.Sum {
+		x.keep(l.values)
 	}
 	l.opening, l.values = 0, nil
 	l.asked.Begin(l.chunks)
 }
 
 // recycle keeps the vector of a partial for the next pull. Terms are not kept: they are few.
-func (x *transfer) recycle(p vector.Partial) {
-	if p.Values != nil {
-		x.pool = append(x.pool, p.Values)
+func (x *transfer) recycle(p vector.Partial) { x.keep(p.Values) }
+
+// keep keeps a vector for the next pull; nil: nothing. One more comes back for each block that the referee has
+// computed, as that vector was not taken from here: as many are let go.
+func (x *transfer) keep(v []float32) {
+	if v != nil && x.lent > 0 {
+		x.lent--
+		x.pool = append(x.pool, v)
 	}
 }
 
@@ -195,6 +202,7 @@ func (x *transfer) place(l *lease) []float32 {
 
 // vector is memory for a gradient. Its content is that of whatever was in it.
 func (x *transfer) vector() []float32 {
+	x.lent++
 	n := len(x.pool)
 	if n == 0 {
 		return make([]float32, x.chunks.Size)
