@@ -135,6 +135,10 @@ func (w *Worker) welcome(msg *wire.Welcome, ticker *time.Ticker) {
 		w.log.Debug("welcome dropped", "error", err)
 		return
 	}
+	// What came before was cut into other chunks. No coordinator changes that within a term.
+	if msg.Chunk != w.chunk {
+		w.reset()
+	}
 	w.term, w.welcomed, w.lastBeat = msg.Term, true, time.Now()
 	if msg.Heartbeat != w.heartbeat {
 		w.heartbeat = msg.Heartbeat

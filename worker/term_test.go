@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -31,5 +32,21 @@ func TestReceive_OlderTerm(t *testing.T) {
 	}
 	if err := hear(5, &wire.End{Reason: "done"}); !errors.Is(err, errEnd) {
 		t.Errorf("an end of term 5: got %v", err)
+	}
+}
+
+// A Welcome of the same term that cuts parameters otherwise than the one before begins anew: what is there lies in other
+// chunks.
+func TestWelcome_OtherChunks(t *testing.T) {
+	l := newListener(t)
+	defer l.deafen()
+	l.takeTheta(l.piece(1, 2, 0))
+	ticker := time.NewTicker(time.Hour)
+	defer ticker.Stop()
+	l.welcome(&wire.Welcome{Header: wire.Header{Run: "r", Term: 1}, Size: 48, Chunk: 16, Heartbeat: welcome.Heartbeat}, ticker)
+	data := slices.Clone(l.chunks.Encode(nil, l.values, 11))
+	l.takeTheta(&wire.Theta{Step: 1, Index: 11, Count: 12, CRC: wire.Checksum(data), Data: data})
+	if n := l.theta.got.Missing(); n != 11 {
+		t.Errorf("%d of 12 chunks are missing, want 11", n)
 	}
 }
