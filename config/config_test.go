@@ -140,6 +140,27 @@ func TestYAML_ReadsBackAndIsStable(t *testing.T) {
 	}
 }
 
+// TestYAML_TextsReadBack: a text is read back as it was, or refused: YAML has no bytes that are not UTF-8, as names of
+// files may have.
+func TestYAML_TextsReadBack(t *testing.T) {
+	for text, refused := range map[string]bool{
+		"a b.csv": false, "Größe.csv": false, "a\u2028\u0085b": false, "\ufeff": false, "\x00\x7f\n": false, "1e5": false,
+		"Gr\xf6\xdfe.csv": true,
+	} {
+		r, err := kinds().Resolve(config.Sources{Preset: "files", Arguments: []string{"env.files=" + text}})
+		if (err != nil) != refused {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err != nil {
+			continue
+		}
+		back, err := kinds().Parse("config.yaml", r.Config.YAML())
+		if err != nil || !back.Equal(r.Config) {
+			t.Errorf("%q does not read back: %v\n%s", text, err, r.Config.YAML())
+		}
+	}
+}
+
 func mustResolve(t *testing.T, s config.Sources) *config.Resolved {
 	t.Helper()
 	r, err := kinds().Resolve(s)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // How values are read and written as texts. A fault and its hint are parts of a sentence, which package config puts
@@ -46,8 +47,12 @@ func (k Key) assign(field reflect.Value, text string) (fault, hint string) {
 	}
 }
 
-// assignText stores a text; if the key has words, only one of them.
+// assignText stores a text; if the key has words, only one of them. A file in YAML has no other bytes than those of
+// UTF-8: another text would be read back as a different one.
 func (k Key) assignText(field reflect.Value, text string) (fault, hint string) {
+	if !utf8.ValidString(text) {
+		return fmt.Sprintf("%q is not in UTF-8", text), "rename the file, if it is the name of one, or quote a glob"
+	}
 	if len(k.Values) > 0 && !slices.Contains(k.Values, text) {
 		hint = "must be " + strings.Join(k.Values, " or ")
 		if near := Nearest(text, k.Values); near != "" {

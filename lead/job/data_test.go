@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -62,14 +63,15 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// TestListed: what env.files would split at commas is refused by its name.
+// TestListed: what env.files would split at commas, or cannot write, is refused by its name.
 func TestListed(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/x/a.csv": "", "/x/a,b.csv": "rename the file, or give its folder", "/x,y/a.csv": "rename the folder",
+		"/x/\xf6.csv": "rename the file or its folder",
 	} {
 		_, err := Listed([]string{"/x/c.csv", path})
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), path) || config.HintOf(err) != want {
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), strings.Trim(strconv.Quote(path), `"`)) || config.HintOf(err) != want {
 			t.Errorf("%s: %v (%s), want %q", path, err, config.HintOf(err), want)
 		}
 	}

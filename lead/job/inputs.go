@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
@@ -27,9 +28,14 @@ func Fits(c config.Config, more int) error {
 		"quote a glob, e.g. 'data/*.csv', or name the folder")
 }
 
-// Listed joins paths to a value of env.files. A path with a comma, which separates paths there, is a usage error.
+// Listed joins paths to a value of env.files. A path with a comma, which separates paths there, is a usage error. So is
+// one that is not in UTF-8, as a configuration is.
 func Listed(paths []string) (string, error) {
 	for _, p := range paths {
+		if !utf8.ValidString(p) {
+			return "", config.Hint(config.Usagef("%q: env.files cannot name a path that is not in UTF-8", p),
+				"rename the file or its folder")
+		}
 		if err := noComma(p); err != nil {
 			return "", err
 		}
