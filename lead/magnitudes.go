@@ -16,11 +16,18 @@ func (w *Watch) beginMagnitudes(plan *job.Plan) {
 	if err != nil {
 		w.log.Warn("the magnitudes of earlier steps are lost", "error", err)
 	}
-	w.magnitudes.Cut(w.progress.Step)
+	w.cutMagnitudes(w.progress.Step)
 	w.magnitudes.Tensors = nil
 	for _, t := range plan.Layout {
 		w.magnitudes.Tensors = append(w.magnitudes.Tensors, t.Name)
 	}
+}
+
+// cutMagnitudes drops those after a step, which are void, also from the file with the next run.json.
+func (w *Watch) cutMagnitudes(step uint64) {
+	before := len(w.magnitudes.Records)
+	w.magnitudes.Cut(step)
+	w.uncounted = w.uncounted || len(w.magnitudes.Records) < before
 }
 
 // noteMagnitudes keeps the magnitudes of a step that has them, to be written with run.json: the steps of a small run

@@ -254,7 +254,7 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	defer w.mu.Unlock()
 	w.goOn(r.Checkpoint)
 	w.metrics.note(w.log, w.run.Cut(r.Step))
-	w.magnitudes.Cut(r.Step)
+	w.cutMagnitudes(r.Step)
 	w.events(func(l *store.Live) error { return l.Back(r.Step) })
 	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
 	w.show(w.progress)

@@ -152,6 +152,34 @@ func TestWatch_MagnitudesOfShortSteps(t *testing.T) {
 	})
 }
 
+// TestWatch_MagnitudesAreNotVoid: a run that goes back, or that goes on from a checkpoint behind which it was killed, has
+// no magnitudes of later steps, also if it is interrupted before it measures the next.
+func TestWatch_MagnitudesAreNotVoid(t *testing.T) {
+	w, r := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+	last := func() uint64 {
+		m, err := store.ReadMagnitudes(filepath.Dir(r.Folder()), filepath.Base(r.Folder()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Records[len(m.Records)-1].Step
+	}
+	for step := range uint64(4) {
+		w.Step(coordinator.StepReport{Step: step + 1, Updates: 1, Loss: []float32{1}, Magnitudes: &vector.Magnitudes{}})
+	}
+	if err := w.Finish(t.Context()); err != nil || last() != 4 {
+		t.Fatalf("the last is of step %d, %v", last(), err)
+	}
+	w.Rollback(coordinator.RollbackReport{Step: 3, Checkpoint: &checkpoint.Checkpoint{Step: 3}})
+	if last() != 3 {
+		t.Errorf("after the run went back to step 3, the last is of step %d", last())
+	}
+	w.goOn(&checkpoint.Checkpoint{Step: 2})
+	w.beginMagnitudes(&job.Plan{})
+	if err := w.Finish(t.Context()); err != nil || last() != 2 {
+		t.Errorf("of a run that goes on after step 2, the last is of step %d, %v", last(), err)
+	}
+}
+
 // TestWatch_WritesWhileItWaits: what the disk has refused is written once it has room, also if no step follows.
 func TestWatch_WritesWhileItWaits(t *testing.T) {
 	for _, hosted := range []bool{false, true} {
