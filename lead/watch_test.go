@@ -180,6 +180,26 @@ func TestWatch_MagnitudesAreNotVoid(t *testing.T) {
 	}
 }
 
+// TestWatch_RateAfterARollback: the steps that a run makes again are as many a second as they were before.
+func TestWatch_RateAfterARollback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, _ := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+		for step := range 80 {
+			time.Sleep(time.Second)
+			if step == 40 {
+				w.Rollback(coordinator.RollbackReport{Step: 10, Checkpoint: &checkpoint.Checkpoint{Step: 10, BestLoss: math.Inf(1)}})
+			}
+			w.Step(coordinator.StepReport{Step: w.progress.Step + 1, Updates: 1, Loss: []float32{1}})
+			if rate := w.progress.StepRate; rate < 0 || rate > 1 {
+				t.Fatalf("after step %d: %g steps a second, want at most 1", w.progress.Step, rate)
+			}
+		}
+		if rate := w.progress.StepRate; rate != 1 {
+			t.Errorf("at the end: %g steps a second, want 1", rate)
+		}
+	})
+}
+
 // TestWatch_WritesWhileItWaits: what the disk has refused is written once it has room, also if no step follows.
 func TestWatch_WritesWhileItWaits(t *testing.T) {
 	for _, hosted := range []bool{false, true} {

@@ -19,9 +19,13 @@ const (
 	meterMarks = 64
 )
 
-// Add records that count was reached at a time. Times and counts do not decrease. A Meter keeps about meterMarks of
-// them, however often it is called, but always the last two.
+// Add records that count was reached at a time. Times do not decrease. A count that is below the last one begins anew,
+// as that of a run that goes back. A Meter keeps about meterMarks of them, however often it is called, but always the
+// last two.
 func (m *Meter) Add(at time.Time, count uint64) {
+	if n := len(m.marks); n > 0 && count < m.marks[n-1].count {
+		m.marks = m.marks[:0]
+	}
 	if n := len(m.marks); n > 1 && at.Sub(m.marks[n-2].at) < meterSpan/meterMarks {
 		m.marks[n-1] = mark{at, count} // close to the mark before: the last mark moves
 		return
