@@ -256,7 +256,7 @@ func (w *Watch) Rollback(r coordinator.RollbackReport) {
 	w.metrics.note(w.log, w.run.Cut(r.Step))
 	w.cutMagnitudes(r.Step)
 	w.events(func(l *store.Live) error { return l.Back(r.Step) })
-	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = min(i.Checkpoint, r.Step), "" })
+	w.save(func(i *store.Info) { i.Checkpoint, i.ParametersSHA256 = r.Step, r.Checkpoint.ParamsSHA256 })
 	w.show(w.progress)
 }
 

@@ -180,6 +180,21 @@ func TestWatch_MagnitudesAreNotVoid(t *testing.T) {
 	}
 }
 
+// TestWatch_HashAfterARollback: run.json names the checkpoint that the run goes back to with the hash of its parameters;
+// no other is written if the run is interrupted there.
+func TestWatch_HashAfterARollback(t *testing.T) {
+	w, r := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+	w.Checkpoint(coordinator.CheckpointReport{Step: 5, ParamsSHA256: "five"})
+	for _, cp := range []*checkpoint.Checkpoint{
+		{Step: 3, BestLoss: math.Inf(1), ParamsSHA256: "three"}, {BestLoss: math.Inf(1)},
+	} {
+		w.Rollback(coordinator.RollbackReport{Step: cp.Step, Checkpoint: cp})
+		if i := r.Info(); i.Checkpoint != cp.Step || i.ParametersSHA256 != cp.ParamsSHA256 {
+			t.Errorf("back at step %d: run.json has the checkpoint of step %d, %q", cp.Step, i.Checkpoint, i.ParametersSHA256)
+		}
+	}
+}
+
 // TestWatch_RateAfterARollback: the steps that a run makes again are as many a second as they were before.
 func TestWatch_RateAfterARollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
