@@ -97,6 +97,10 @@ func (r *recomputation) runIn(ctx context.Context, folder string) (*checkpoint.C
 	if err := s.Lead(ctx); err != nil {
 		return nil, err
 	}
+	// A run that begins where it is to end has nothing to save.
+	if r.from != nil && r.from.Step == r.to {
+		return r.from, nil
+	}
 	cp, _, err := checkpoint.Restore(cfg.Dir)
 	return cp, err
 }

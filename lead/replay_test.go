@@ -74,6 +74,18 @@ func TestReplay_FindsAndTells(t *testing.T) {
 	}
 }
 
+// TestDiff_BehindACheckpoint: runs that part in the step after a checkpoint are compared at that, which is all that is to
+// be recomputed.
+func TestDiff_BehindACheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	a := recorded(t, dir, "a", "train.checkpoint_every=4", "optim.decay_every=4", "optim.decay=0.5")
+	b := recorded(t, dir, "b", "train.checkpoint_every=4", "optim.decay_every=4", "optim.decay=0.9")
+	d, err := Diff(t.Context(), a, b, Options{Workers: 1, Show: func(Progress) {}, Log: hclog.NewNullLogger()})
+	if err != nil || d.Step != 5 || !strings.Contains(d.Note, "the updates differ by the configuration") {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
 func TestOpen_NoSuchRun(t *testing.T) {
 	if _, err := Open(config.Builtin().Kinds(), t.TempDir(), "none"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("got %v", err)
