@@ -260,6 +260,14 @@ func (w *hostWatch) Membership(r coordinator.MembershipReport) {
 	w.Waiting(r.Workers, r.Waiting)
 }
 
+// Step implements coordinator.Observer. A run that makes steps does not wait, and nobody reports the end of a wait.
+func (w *hostWatch) Step(r coordinator.StepReport) {
+	w.notes.Lock()
+	w.waitingSince = time.Time{}
+	w.notes.Unlock()
+	w.Watch.Step(r)
+}
+
 // Checkpoint implements coordinator.Observer.
 func (w *hostWatch) Checkpoint(r coordinator.CheckpointReport) {
 	w.notes.Lock()

@@ -195,6 +195,20 @@ func TestWatch_HashAfterARollback(t *testing.T) {
 	}
 }
 
+// TestHostWatch_WaitsNoMore: since when a run waits is not said of one that has made a step.
+func TestHostWatch_WaitsNoMore(t *testing.T) {
+	plain, _ := watched(t, []model.Term{{Name: "loss"}}, hclog.NewNullLogger())
+	w := &hostWatch{Watch: plain}
+	w.Membership(coordinator.MembershipReport{Workers: 1, Waiting: "a slow worker", Seconds: 60})
+	if since := time.Since(w.waitingSince); since < time.Minute {
+		t.Errorf("it waits for %v, want a minute", since)
+	}
+	w.Step(coordinator.StepReport{Step: 1, Updates: 1, Loss: []float32{1}})
+	if !w.waitingSince.IsZero() {
+		t.Errorf("after a step it waits since %v", w.waitingSince)
+	}
+}
+
 // TestWatch_RateAfterARollback: the steps that a run makes again are as many a second as they were before.
 func TestWatch_RateAfterARollback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
