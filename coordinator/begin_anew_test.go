@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-ml/switchyard/coordinator/trust"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -67,6 +68,34 @@ func TestMachine_BeginsAnewBlockByBlock(t *testing.T) {
 	}
 	if m.auditing.Repeats(m.run.opt.step + 1) {
 		t.Error("the next step is confirmed, too")
+	}
+}
+
+// Blocks of a step that is thrown away do not count as part of the run, whether the step begins anew or the run goes back.
+func TestMachine_UsefulAreNotThrownAway(t *testing.T) {
+	for name, throwAway := range map[string]func(m *machine){
+		"begins anew": func(m *machine) { m.run.beginAnew(0) },
+		"goes back":   func(m *machine) { m.rewind(0, &Checkpoint{Theta: make([]float32, 40), BestLoss: math.Inf(1)}) },
+	} {
+		m := newMachine(Config{
+			Run: "r", Steps: 2, Shards: 4, FailureDetection: 5 * time.Second, Chunk: 64, Credit: 128,
+			Optimizer: Optimizer{Rate: 0.5, Beta1: 0.5, Beta2: 0.5, Epsilon: 1}, TermNames: []string{"loss"}, Dir: "d",
+		}, make([]float32, 40), 64)
+		m.start(0)
+		for _, id := range []string{"a", "b"} {
+			w := testMember(id, 1, 2)
+			w.ready = true
+			m.members.add(w)
+		}
+		m.leasing.assign(0)
+		l := m.leasing.leases[0]
+		m.run.merge(0, l.task, vector.Partial{Values: make([]float32, 40), Terms: make([]float32, 1)}, Contribution{Block: l.Block})
+		if n := m.figures.Useful; n != uint64(l.Block.Count) {
+			t.Fatalf("%d shards count, want %d", n, l.Block.Count)
+		}
+		if throwAway(m); m.figures.Useful != 0 {
+			t.Errorf("it %s: %d shards count", name, m.figures.Useful)
+		}
 	}
 }
 

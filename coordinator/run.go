@@ -53,6 +53,7 @@ func (r *run) restore(cp *Checkpoint) {
 
 // rewind returns to a checkpoint. The initial parameters, which have no file, count as not saved.
 func (r *run) rewind(cp *Checkpoint) {
+	r.throwAway()
 	lost := (r.opt.step - cp.Step) / r.opt.Stride() * uint64(r.cfg.Shards)
 	r.figures.Useful -= min(lost, r.figures.Useful)
 	r.figures.Rollbacks++
@@ -285,9 +286,25 @@ func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 // block then: whoever did that could do it again and again under other names.
 func (r *run) beginAnew(now time.Duration) {
 	r.leasing.auditing.Undone(r.opt.step)
+	r.throwAway()
 	r.leasing.pass++
 	r.integers.Reopen()
 	r.open(now)
+}
+
+// throwAway takes the blocks that are in the trees of the rounds under way off the count of those that are part of the
+// run. A validation that is done stays: it was reported.
+func (r *run) throwAway() {
+	for _, sum := range r.leasing.rounds {
+		shards := r.cfg.Shards
+		switch {
+		case sum.work == wire.Sum, sum.work == wire.Validate && sum.done: // sections are no shards
+			continue
+		case sum.work == wire.Validate:
+			shards = r.cfg.ValidationShards
+		}
+		r.figures.Useful -= min(uint64(shards-sum.open), r.figures.Useful)
+	}
 }
 
 // save hands a copy of the present state to the shell, which gives its memory back when it is written.
