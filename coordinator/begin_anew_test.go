@@ -99,6 +99,25 @@ func TestMachine_UsefulAreNotThrownAway(t *testing.T) {
 	}
 }
 
+// A pause lasts as many steps as it was to last, also if the run goes back meanwhile: of sums by workers, and of a worker
+// that hands on nothing, or hears nothing from others.
+func TestMachine_PausesGoBackWithTheRun(t *testing.T) {
+	m, l := testMachine(t, func(cfg *Config) { cfg.Steps, cfg.Exchange = 2000, Sharded })
+	m.run.opt.step = 1000
+	m.exchange.Rest(1000)
+	w := l.owner
+	w.Deaf.Extend(1000)
+	w.Mute.Extend(1000)
+	m.rewind(0, &Checkpoint{Step: 10, Theta: make([]float32, 40), BestLoss: math.Inf(1)})
+	chunks := m.transfer.chunks
+	if before, after := m.exchange.Open(13, 2, chunks, false), m.exchange.Open(14, 2, chunks, false); before.Count > 0 || after.Count == 0 {
+		t.Errorf("sections of steps 13 and 14: %d and %d, want none and some", before.Count, after.Count)
+	}
+	if w.Deaf.Until() != 15 || w.Mute.Until() != 15 {
+		t.Errorf("the worker is left out until %d and %d, want 15", w.Deaf.Until(), w.Mute.Until())
+	}
+}
+
 // A run that goes back has the levels of the checkpoint, or none at the initial parameters.
 func TestMachine_RewindsLevels(t *testing.T) {
 	m := newMachine(Config{

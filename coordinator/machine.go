@@ -110,8 +110,12 @@ func (m *machine) verdict(now time.Duration, v trust.Verdict) {
 // undone are refused. Members are forgotten: they introduce themselves anew, as to a new coordinator.
 func (m *machine) rewind(now time.Duration, cp *Checkpoint) {
 	m.auditing.Undone(m.run.opt.step)
+	rounds := m.run.opt.rounds()
 	m.run.rewind(cp)
-	m.accounts.Rewind(cp.Step)
+	// Pauses are counted in rounds, and go back with the run.
+	back := rounds - m.run.opt.rounds()
+	m.exchange.Rewind(back)
+	m.accounts.Rewind(cp.Step, back)
 	for _, w := range m.members.list {
 		m.transfer.endFetch(&w.fetch)
 		m.accounts.Leave(w.Account)

@@ -106,6 +106,9 @@ func (x *Choice) Rest(step uint64) {
 	x.calm, x.doubted = 0, ""
 }
 
+// Rewind lets a pause last as long as it was to last when the run goes back by so many steps.
+func (x *Choice) Rewind(back uint64) { x.restUntil -= min(back, x.restUntil) }
+
 // Succeed notes that a sum was used.
 func (x *Choice) Succeed() {
 	if x.calm++; x.calm >= calmAfter {

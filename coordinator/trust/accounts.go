@@ -191,9 +191,12 @@ func (a *Account) weight() int {
 	return 0
 }
 
-// Rewind forgets contributions to the parameters after a step, which do not count any more.
-func (as *Accounts) Rewind(step uint64) {
+// Rewind forgets contributions to the parameters after a step, which do not count any more. The run goes back by so
+// many rounds, and so does the end of each exclusion.
+func (as *Accounts) Rewind(step, back uint64) {
 	for _, a := range as.byToken { // the order does not matter
+		a.Deaf.rewind(back)
+		a.Mute.rewind(back)
 		if a.since >= step {
 			a.tainted = false
 		}

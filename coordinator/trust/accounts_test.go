@@ -21,7 +21,7 @@ func TestAccount_TaintKeepsTheFirstStep(t *testing.T) {
 			t.Errorf("step %d: news %v, since %d", c.step, got, a.since)
 		}
 	}
-	if as.Rewind(4); a.tainted {
+	if as.Rewind(4, 0); a.tainted {
 		t.Error("what was undone is held against the worker")
 	}
 }

@@ -90,5 +90,8 @@ func (a *Exclusion) Extend(step uint64) {
 	a.times = min(a.times+1, maxExclusions)
 }
 
+// rewind lets an exclusion last as long as it was to last when the run goes back by so many steps.
+func (a *Exclusion) rewind(back uint64) { a.until -= min(back, a.until) }
+
 // Until is the first step in which the worker has part again.
 func (a *Exclusion) Until() uint64 { return a.until }
