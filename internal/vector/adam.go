@@ -18,6 +18,7 @@ type Adam struct {
 	running        running   // norm of the gradients, if a limit follows from it
 	leftOut        bool      // the last update
 	factor         float64   // of the rate: a power of two, see Retreat
+	decay          decay     // of the rate so far
 	sizing         *sizing   // if the size of gradients is limited
 	// Spread makes the update use all cores. The bits do not change. Set it only if no other computation needs the
 	// cores at that time.
@@ -91,7 +92,7 @@ func (a *Adam) raise() {
 func (a *Adam) Update(theta, sum []float32, shards int, step uint64) (norm, rate float64, err error) {
 	c := &a.schedule
 	a.scale(sum, 1/float32(shards))
-	norm, rate = math.Sqrt(kernel.SumSquares(sum)), float64(a.factor*c.At(step))
+	norm, rate = math.Sqrt(kernel.SumSquares(sum)), float64(a.factor*c.at(step, &a.decay))
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return norm, rate, ErrOverflow
 	}

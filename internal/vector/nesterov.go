@@ -18,6 +18,7 @@ type Outer struct {
 type Nesterov struct {
 	outer    Outer
 	schedule Schedule  // of the replicas
+	decay    decay     // of its rate so far
 	velocity []float32 // u, by parameter
 }
 
@@ -48,7 +49,7 @@ func (n *Nesterov) LeftOut() bool { return false }
 // ErrOverflow and has changed nothing but sum. If the parameters are not finite afterwards, it returns ErrParameters.
 func (n *Nesterov) Update(theta, sum []float32, replicas int, step uint64) (norm, rate float64, err error) {
 	kernel.Scale(sum, 1/float32(replicas))
-	norm, rate = math.Sqrt(kernel.SumSquares(sum)), n.schedule.At(step)
+	norm, rate = math.Sqrt(kernel.SumSquares(sum)), n.schedule.at(step, &n.decay)
 	if math.IsNaN(norm) || math.IsInf(norm, 0) {
 		return norm, rate, ErrOverflow
 	}

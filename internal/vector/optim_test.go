@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-ml/switchyard/autodiff/kernel"
 )
@@ -285,5 +286,35 @@ func BenchmarkAdam_ClipSize(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestAdam_RateOfALongRun: an update late in a run takes no longer than one early on, also where the rate decays at each,
+// and the rate is that of the schedule to the bit, also if the run goes back.
+func TestAdam_RateOfALongRun(t *testing.T) {
+	s := Schedule{Rate: 1, Decay: 1 - 1e-9, DecayEvery: 1, Beta1: 0.9, Beta2: 0.9, Epsilon: 1}
+	a, theta := NewAdam(s, 1), make([]float32, 1)
+	update := func(step uint64) float64 {
+		_, rate, err := a.Update(theta, []float32{1}, 1, step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rate
+	}
+	const late, most = 100_000_000, 60
+	began, last := time.Now(), 0.0
+	for i := range uint64(most) {
+		last = update(late + i)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("%d late updates took %v", most, took)
+	}
+	if want := s.At(late + most - 1); last != want {
+		t.Errorf("a late rate is %g, want %g", last, want)
+	}
+	for _, step := range []uint64{7, 3, 4} {
+		if rate := update(step); rate != s.At(step) {
+			t.Errorf("step %d: rate %g, want %g", step, rate, s.At(step))
+		}
 	}
 }

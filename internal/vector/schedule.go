@@ -54,8 +54,29 @@ type Group struct {
 //
 // times (step+1)/Warmup in the first Warmup updates. It is a function of step alone, so a run that is resumed has the
 // same rates.
-func (s *Schedule) At(step uint64) float64 {
-	r := s.decayed(step)
+func (s *Schedule) At(step uint64) float64 { return s.at(step, new(decay)) }
+
+// decay is how often a rate was multiplied so far, and what came of it: the next update takes the multiplications that
+// are new, and not all of a long run. The zero decay knows nothing.
+type decay struct {
+	times uint64
+	rate  float64
+}
+
+// to is the rate of a schedule after so many multiplications.
+func (d *decay) to(s *Schedule, times uint64) float64 {
+	if d.times == 0 || times < d.times { // it begins, or the run has gone back
+		*d = decay{0, s.Rate}
+	}
+	for ; d.times < times; d.times++ {
+		d.rate *= s.Decay
+	}
+	return d.rate
+}
+
+// at is At, given what is known of the updates before, which it makes more of.
+func (s *Schedule) at(step uint64, known *decay) float64 {
+	r := s.decayed(step, known)
 	if step+1 < s.Warmup {
 		r = float64(r*float64(step+1)) / float64(s.Warmup)
 	}
@@ -63,7 +84,7 @@ func (s *Schedule) At(step uint64) float64 {
 }
 
 // decayed is the rate without warm-up. The conversions keep the compiler from fusing products and sums.
-func (s *Schedule) decayed(step uint64) float64 {
+func (s *Schedule) decayed(step uint64, known *decay) float64 {
 	r := s.Rate
 	if s.Shape == Cosine {
 		if step >= s.Horizon {
@@ -74,9 +95,7 @@ func (s *Schedule) decayed(step uint64) float64 {
 		return float64(r * (s.Final + float64((1-s.Final)*float64(0.5*(1+cos)))))
 	}
 	if s.DecayEvery > 0 {
-		for range step / s.DecayEvery {
-			r *= s.Decay
-		}
+		return known.to(s, step/s.DecayEvery)
 	}
 	return r
 }
