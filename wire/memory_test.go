@@ -81,7 +81,7 @@ func TestUnsubscribe_EmptiesTheInbox(t *testing.T) {
 	}
 }
 
-// Who has ended leaves nothing behind: a process that leads one run after the other subscribes to ever new subjects, and
+// A subscriber that has ended leaves nothing behind: a process that leads one run after the other subscribes to ever new subjects, and
 // what waited in a queue can be large.
 func TestQueues_NothingIsLeftBehind(t *testing.T) {
 	var s queues
