@@ -81,8 +81,8 @@ func TestUnsubscribe_EmptiesTheInbox(t *testing.T) {
 	}
 }
 
-// A subscriber that has ended leaves nothing behind: a process that leads one run after the other subscribes to ever new subjects, and
-// what waited in a queue can be large.
+// A subscriber that has ended leaves nothing behind: a process that leads one run after the other subscribes to ever
+// new subjects, and what waited in a queue can be large.
 func TestQueues_NothingIsLeftBehind(t *testing.T) {
 	var s queues
 	for _, subject := range []string{"sy.a.theta", "sy.b.theta"} {
