@@ -329,6 +329,36 @@ func TestEnsemble_PathsOverGaps(t *testing.T) {
 	}
 }
 
+// TestEnsemble_FillsOfAllChains: what fills in a gap comes from all chains and draws, not from the first alone: here they
+// differ in the deviation of the observations.
+func TestEnsemble_FillsOfAllChains(t *testing.T) {
+	a, q := testForecaster(t, RolloutMode)
+	b, _ := testForecaster(t, RolloutMode)
+	for c, f := range []*Forecaster{a, b} {
+		for _, s := range f.draws {
+			s.theta.Measuring[0] = []float64{1e-12, 1e8}[c]
+		}
+	}
+	e := &Ensemble{chains: []*Forecaster{a, b}, rollout: RolloutMode, given: 2}
+	q.Prefix.Seen = slices.Repeat([]float32{1}, len(q.Prefix.Observations))
+	for c := range q.Prefix.NX { // a whole step, beside which nothing was seen
+		q.Prefix.Seen[60/q.Prefix.NX*q.Prefix.NX+c] = 0
+	}
+	var dst model.Forecast
+	wide := model.AheadOfAll(e, &dst, q)
+	wild := 0
+	for path := range q.Samples {
+		row := 60 / q.Prefix.NX // step and sequence of the gap
+		step, sequence := row/q.Prefix.B, row%q.Prefix.B
+		if v := wide.Observations[(step*wide.B+path*q.Prefix.B+sequence)*wide.NX]; math.Abs(float64(v)) > 50 {
+			wild++
+		}
+	}
+	if wild < q.Samples/4 || wild > q.Samples*3/4 {
+		t.Errorf("%d of %d paths are filled in by the second of two chains", wild, q.Samples)
+	}
+}
+
 // The mean without noise is that over all plans, as it is the same for one after another.
 func TestForecast_MeanOverPlans(t *testing.T) {
 	f, q := testForecaster(t, RolloutMode)
