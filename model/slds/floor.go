@@ -60,9 +60,12 @@ func expectedSoftplus(r float64) float64 {
 //
 // where E₁ = exp(w) has the density exp(w − eʷ).
 func logSumOfPowers(r float64, n int) float64 {
+	if r > 1 { // as a function of w the inner exponential would be steep
+		return logSumOfHighPowers(r, n)
+	}
 	const step = 1.0 / 4
 	// The integrand is negligible outside.
-	low, high := -30*max(1, r), 30*max(1, r)
+	const low, high = -30.0, 30.0
 	var density, power []float64 // of E₁ in w, and E₁ʳ: the same for every v
 	for w := -30.0; w <= 4; w += step {
 		density, power = append(density, math.Exp(w-math.Exp(w))), append(power, math.Exp(r*w))
@@ -76,6 +79,31 @@ func logSumOfPowers(r float64, n int) float64 {
 		sum += math.Exp(-x) - math.Pow(laplace*step, float64(n))
 	}
 	return sum * step
+}
+
+// logSumOfHighPowers is logSumOfPowers for r ≥ 1, in the variable u = v/r, in which nothing becomes steep or large with
+// r. As exp(−x·E₁ʳ) is the chance that another E = eʸ exceeds x·E₁ʳ, and ∫ (exp(−eᵛ) − exp(−e^{v/r})) dv = (r−1)·γ,
+//
+//	E[log S] = (r−1)·γ + r·∫ (exp(−eᵘ) − E[1 − exp(−e^{y/r−u})]ⁿ) du
+func logSumOfHighPowers(r float64, n int) float64 {
+	const (
+		step  = 1.0 / 8
+		inner = 1.0 / 4
+		ends  = 36.0 // the integrands are negligible outside
+	)
+	var density, place []float64 // of E in y, and y/r: the same for every u
+	for y := -ends; y <= 4; y += inner {
+		density, place = append(density, inner*math.Exp(y-math.Exp(y))), append(place, y/r)
+	}
+	sum := 0.0
+	for u := -ends; u <= ends; u += step {
+		laplace := 0.0
+		for i, y := range place {
+			laplace -= density[i] * math.Expm1(-math.Exp(y-u))
+		}
+		sum += math.Exp(-math.Exp(u)) - math.Pow(laplace, float64(n))
+	}
+	return (r-1)*eulerGamma + r*sum*step
 }
 
 // divergenceFloor is the floor at the final temperatures.

@@ -19,7 +19,7 @@ func TestDivergenceFloor_IsThatOfFlatLogits(t *testing.T) {
 		posterior, prior float64
 		m                int
 		binary           bool
-	}{{0.67, 2, 8, false}, {0.75, 2, 16, true}, {2, 0.5, 3, false}, {1, 1.5, 1, true}, {1, 1, 4, false}, {0.7, 0.7, 4, true}} {
+	}{{0.67, 2, 8, false}, {0.75, 2, 16, true}, {2, 0.5, 3, false}, {1, 1.5, 1, true}, {1, 1, 4, false}, {0.7, 0.7, 4, true}, {0.05, 2, 8, false}} {
 		floor := slds.DivergenceFloor(c.posterior, c.prior, c.m, c.binary)
 		flat, se := divergence(c.posterior, c.prior, c.m, c.binary, 0)
 		if math.Abs(flat-floor) > 4*se+1e-4 {
@@ -27,6 +27,18 @@ func TestDivergenceFloor_IsThatOfFlatLogits(t *testing.T) {
 		}
 		if other, se := divergence(c.posterior, c.prior, c.m, c.binary, 1); other+4*se < floor {
 			t.Errorf("%+v: floor %v, but other logits have %v ± %v", c, floor, other, se)
+		}
+	}
+}
+
+// TestDivergenceFloor_OfTemperaturesFarApart: where r = λ_p/λ_q is large E[log Σ Eₖʳ] tends to r·E[log max Eₖ], which is
+// r·(ln 2 − γ) of two.
+func TestDivergenceFloor_OfTemperaturesFarApart(t *testing.T) {
+	const gamma = 0.5772156649015329
+	for _, r := range []float64{1e3, 1e6} {
+		want := -math.Log(r) + 2*(r-1)*gamma + 2*(r*(math.Ln2-gamma)-(1-gamma))
+		if got := slds.DivergenceFloor(2/r, 2, 2, false); !(math.Abs(got/want-1) < 2/r) {
+			t.Errorf("temperatures %v and 2: %v nats, want about %v", 2/r, got, want)
 		}
 	}
 }
