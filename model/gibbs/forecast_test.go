@@ -329,8 +329,8 @@ func TestEnsemble_PathsOverGaps(t *testing.T) {
 	}
 }
 
-// TestEnsemble_FillsOfAllChains: what fills in a gap comes from all chains and draws, not from the first alone: here they
-// differ in the deviation of the observations.
+// TestEnsemble_FillsOfAllChains: what fills in a gap comes from all chains and draws, not from the first alone: here
+// they differ in the deviation of the observations.
 func TestEnsemble_FillsOfAllChains(t *testing.T) {
 	a, q := testForecaster(t, RolloutMode)
 	b, _ := testForecaster(t, RolloutMode)

@@ -249,3 +249,15 @@ func TestGraphs_OfHardSwitches(t *testing.T) {
 		})
 	}
 }
+
+// TestSettings_RatesNearOne: a rate that is so near to 1 that the way to the final temperatures takes longer to compute
+// than anybody waits is refused, as 1 itself is.
+func TestSettings_RatesNearOne(t *testing.T) {
+	for rate, want := range map[float64]bool{0.97: false, 0.99999: false, 1 - 1e-12: true, 1: true} {
+		s := DefaultSettings()
+		s.Anneal.Until, s.Anneal.Rate = 0.5, rate
+		if faults := s.Check(model.Setup{Sequence: 50}); (len(faults) > 0) != want {
+			t.Errorf("rate %v: %v", rate, faults)
+		}
+	}
+}

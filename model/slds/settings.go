@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 
@@ -69,6 +70,17 @@ type AnnealSettings struct {
 	KLStart   float64 `yaml:"kl_start" was:"1" want:"[0,1]" doc:"weight of the latent-state KL in the loss at the first update; it rises to 1 until kl_until"`
 	KLUntil   float64 `yaml:"kl_until" was:"0" ends:"train.horizon" want:"[0,1]" doc:"share of train.horizon at which the weight of the latent-state KL reaches 1; 0: it is 1 from the start"`
 	KLSwitch  float64 `yaml:"kl_switch" want:"[0,1000]" doc:"weight of the switch KL in the loss" source:"paper, section Training: 0.1"`
+}
+
+// mostMultiplications is how many multiplications by the rate an update can repeat: more take seconds.
+const mostMultiplications = 1e8
+
+// multiplications is about how many multiplications by the rate lead from the start to the final temperatures.
+func (s AnnealSettings) multiplications() float64 {
+	if s.Start <= 1 || s.Rate >= 1 {
+		return 0
+	}
+	return math.Log(s.Start) / -math.Log(s.Rate)
 }
 
 // RolloutSettings say how forecasts are made.
@@ -259,6 +271,9 @@ func (s *Settings) Check(setup model.Setup) []model.Fault {
 	if s.Switching == Concrete && s.Anneal.Until > 0 && s.Anneal.Rate == 1 && s.Anneal.Start > 1 {
 		fault([]string{"anneal.until", "anneal.rate"}, "e.g. anneal.rate=0.97",
 			"temperatures with anneal.rate=1 never reach their ends")
+	} else if n := s.Anneal.multiplications(); s.Switching == Concrete && s.Anneal.Until > 0 && n > mostMultiplications {
+		fault([]string{"anneal.until", "anneal.rate"}, "e.g. anneal.rate=0.97",
+			"every update would follow %.2g multiplications by anneal.rate=%v to the final temperatures", n, s.Anneal.Rate)
 	}
 	if s.Hard && s.Switching != Concrete {
 		fault([]string{"model.hard", "model.switching"}, "set model.switching=concrete or model.hard=false",
