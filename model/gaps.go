@@ -1,6 +1,10 @@
 package model
 
-import "github.com/switchyard-ml/switchyard/rng"
+import (
+	"cmp"
+
+	"github.com/switchyard-ml/switchyard/rng"
+)
 
 // PartReader is a Forecaster that reads an observation of which only some values were seen. One that is none needs
 // them filled in: a family with a latent state where an observation is seen in part, one without at every gap.
@@ -50,7 +54,8 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 	}
 	// The fills take one word of the query's noise as their seed; the rollouts go on from the word after it.
 	noise := q.Noise
-	fills := fill(f, q.Prefix, which, max(q.Samples, fewestFills), q.Samples, noise.Uint64())
+	asked := rollouts{q.First, q.Samples, cmp.Or(q.Of, q.Samples)}
+	fills := fill(f, q.Prefix, which, max(q.Samples, fewestFills), asked, noise.Uint64())
 	B, S := q.Prefix.B, q.Samples
 	wide := Query{
 		Prefix: fills.first(S), Horizon: q.Horizon, Samples: 1, Drawn: S > 1 || q.Drawn, Noise: noise,
@@ -58,7 +63,7 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 	}
 	var each Forecast
 	if _, varies := f.(Varied); varies {
-		forecastApart(f, &each, wide, S, S)
+		forecastApart(f, &each, wide, S, asked)
 	} else {
 		f.Forecast(&each, wide)
 	}
@@ -67,17 +72,20 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 	return wide.Prefix
 }
 
+// rollouts are count of so many, from number first on: see First and Of of a Query.
+type rollouts struct{ first, count, of int }
+
 // forecastApart answers a query about sequences that are paths, path·B+i of so many paths, by a query for each path:
 // the single rollouts of one query would all be the first, and have what is of that one alone. Path k has what is of
-// rollout k, modulo the number of rollouts.
-func forecastApart(f Forecaster, dst *Forecast, q Query, paths, rollouts int) {
+// rollout k of those that are asked for, modulo their number.
+func forecastApart(f Forecaster, dst *Forecast, q Query, paths int, asked rollouts) {
 	n, B := q.Prefix.B, q.Prefix.B/paths
 	d, noise := f.Dims(), q.Noise
 	dst.Resize(q.Horizon, n, 1, d.NX, d.M)
 	var one Forecast
 	for path := range paths {
 		part := q
-		part.First, part.Of = path%rollouts, rollouts
+		part.First, part.Of = asked.first+path%asked.count, asked.of
 		part.Prefix, part.Controls = q.Prefix.some(path*B, B), some(q.Controls, n, path*B, B, q.Prefix.NU)
 		part.Noise = rng.New(noise.Uint64(), rng.Noise).At(0, 0, 0)
 		f.Forecast(&one, part)
@@ -123,7 +131,7 @@ func some(x []float32, n, from, count, width int) []float32 {
 // Whole is a batch in which gaps that the family cannot read are filled in by what is expected there.
 func Whole(f Forecaster, b Batch, noise rng.Stream) Batch {
 	if which := parts(f); b.has(which) {
-		return fill(f, b, which, fewestFills, fewestFills, noise.Uint64()).mean()
+		return fill(f, b, which, fewestFills, rollouts{0, fewestFills, fewestFills}, noise.Uint64()).mean()
 	}
 	return b
 }

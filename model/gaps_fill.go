@@ -18,7 +18,7 @@ type filling struct {
 	which  gaps
 	b      Batch // as it was seen
 	n      int
-	paths  int        // rollouts that the fills are for: fill k is that of rollout k modulo paths
+	asked  rollouts   // that the fills are for: fill k is for number k of them, modulo their number
 	memory int        // steps before a gap from which it is filled in
 	wide   Batch      // what the forecaster reads, [T, n·B, ·]
 	key    rng.Key    // key.At(t, 0, 0) is the noise of step t
@@ -29,11 +29,11 @@ type filling struct {
 // filled is the place of a value that was filled in.
 type filled struct{ t, c int }
 
-// fill fills in the gaps of a batch n times, for so many rollouts, step by step. It costs a forecast of one step for
-// n·B sequences at every step that has a gap or follows one closely. The answer is a function of its arguments.
-func fill(f Forecaster, b Batch, which gaps, n, paths int, seed uint64) *filling {
+// fill fills in the gaps of a batch n times, for some rollouts, step by step. It costs a forecast of one step for n·B
+// sequences at every step that has a gap or follows one closely. The answer is a function of its arguments.
+func fill(f Forecaster, b Batch, which gaps, n int, asked rollouts, seed uint64) *filling {
 	w := &filling{
-		f: f, which: which, b: b, n: n, paths: paths, memory: fillMemory, key: rng.New(seed, rng.Evaluation),
+		f: f, which: which, b: b, n: n, asked: asked, memory: fillMemory, key: rng.New(seed, rng.Evaluation),
 		holes: make([][]filled, b.B),
 	}
 	if l, ok := f.(Lagged); ok { // a rule that repeats the season before has to see it
@@ -94,7 +94,7 @@ func (w *filling) draw(t int) []float32 {
 	}
 	var next Forecast
 	if _, varies := w.f.(Varied); varies { // a fill has the parameters of the rollout that goes on from it
-		forecastApart(w.f, &next, q, w.n, w.paths)
+		forecastApart(w.f, &next, q, w.n, w.asked)
 	} else {
 		w.f.Forecast(&next, q)
 	}

@@ -121,7 +121,7 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 	}
 	var out Forecast
 	var filled []model.Batch // of each portion of the paths
-	// Portions of the paths, each with a stream of noise of its own.
+	// Portions of the paths, each with a stream of noise of its own. A sampler has other parameters in each.
 	for done := 0; done < q.Samples; done += together {
 		if q.Context != nil && q.Context.Err() != nil {
 			return Forecast{}, fmt.Errorf("forecast: %w", q.Context.Err())
@@ -129,7 +129,8 @@ func (r *Run) Forecast(s Series, q Query) (Forecast, error) {
 		var answer model.Forecast
 		ask := model.Query{
 			Prefix: prefix, Controls: controls, Horizon: q.Horizon, Samples: min(together, q.Samples-done),
-			Drawn: q.Samples > 1, Noise: rng.New(q.Seed, rng.Evaluation).At(uint64(done/together), 0, 0),
+			First: done, Of: q.Samples, Drawn: q.Samples > 1,
+			Noise: rng.New(q.Seed, rng.Evaluation).At(uint64(done/together), 0, 0),
 		}
 		if r.transforms() {
 			filled = append(filled, model.AheadOfAll(f, &answer, ask))

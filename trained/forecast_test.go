@@ -2,8 +2,12 @@ package trained
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/autodiff"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // TestForecast_SaysWhatItIsNot: one path without deviations has no quantiles, and a mean far off what was observed is
@@ -32,6 +36,47 @@ func TestForecast_SaysWhatItIsNot(t *testing.T) {
 		f.SD = [][][]float64{{{1, 1}, {1, 1}}}
 		if v := f.Quantile(0.5)[0][0]; math.Abs(v-test.mean[0][0]) > 1e-6 {
 			t.Errorf("the median of a Gaussian is %v, want %v", v, test.mean[0][0])
+		}
+	}
+}
+
+// varied is a model.Varied of one channel whose rollouts show their numbers, and of how many they are.
+type varied struct{}
+
+func (varied) Params() *autodiff.Params        { return autodiff.NewParams() }
+func (varied) NewForecaster() model.Forecaster { return varied{} }
+func (varied) Dims() model.Dims                { return model.Dims{NX: 1} }
+func (varied) Clone() model.Forecaster         { return varied{} }
+func (varied) Varies()                         {}
+func (varied) Forecast(f *model.Forecast, q model.Query) {
+	f.Resize(q.Horizon, q.Prefix.B, q.Samples, 1, 0)
+	for i := range f.Paths {
+		f.Paths[i] = float32(q.First+i/(q.Horizon*q.Prefix.B)) / float32(max(q.Of, q.Samples))
+	}
+	clear(f.Mean)
+	clear(f.Draw)
+}
+
+// TestForecast_PortionsOfRollouts: rollouts that are computed in portions are those of one forecast: a sampler has other
+// parameters in each portion, also where gaps are filled in.
+func TestForecast_PortionsOfRollouts(t *testing.T) {
+	const paths = 600
+	r := &Run{model: varied{}}
+	for _, rows := range [][][]float64{{{1}, {2}, {3}}, {{1}, {math.NaN()}, {3}}} {
+		f, err := r.Forecast(Series{Observations: rows}, Query{Horizon: 1, Samples: paths})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []float64
+		for _, path := range f.Paths {
+			got = append(got, math.Round(path[0][0]*paths))
+		}
+		want := make([]float64, paths)
+		for i := range want {
+			want[i] = float64(i)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%v: rollouts %v of %d", rows, slices.Compact(got), paths)
 		}
 	}
 }
