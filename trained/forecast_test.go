@@ -57,8 +57,8 @@ func (varied) Forecast(f *model.Forecast, q model.Query) {
 	clear(f.Draw)
 }
 
-// TestForecast_PortionsOfRollouts: rollouts that are computed in portions are those of one forecast: a sampler has other
-// parameters in each portion, also where gaps are filled in.
+// TestForecast_PortionsOfRollouts: rollouts that are computed in portions are those of one forecast: a sampler has
+// other parameters in each portion, also where gaps are filled in.
 func TestForecast_PortionsOfRollouts(t *testing.T) {
 	const paths = 600
 	r := &Run{model: varied{}}

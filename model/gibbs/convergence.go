@@ -3,6 +3,7 @@ package gibbs
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // R̂ and effective sample sizes as Vehtari et al. (2021) define them: chains are cut in halves, and values are
@@ -100,10 +101,8 @@ func normalScores(chains [][]float64) [][]float64 {
 	s := float64(len(sorted))
 	return each(chains, func(v float64) float64 {
 		first, _ := slices.BinarySearch(sorted, v)
-		last := first
-		for last < len(sorted) && sorted[last] == v {
-			last++
-		}
+		// Not one by one: long chains of few values have many equal ones.
+		last := first + sort.Search(len(sorted)-first, func(i int) bool { return sorted[first+i] > v })
 		rank := float64(first+last+1) / 2
 		return math.Sqrt2 * math.Erfinv(2*(rank-0.375)/(s+0.25)-1)
 	})

@@ -76,3 +76,19 @@ func TestConverge_OfWhatCannotBeCompared(t *testing.T) {
 		}
 	}
 }
+
+// TestConverge_ManyEqualValues: long chains of few values, as of the share of steps at which the regime changes, are
+// ranked in the time of a sort. It would take minutes if each value were compared with all of its equals.
+func TestConverge_ManyEqualValues(t *testing.T) {
+	s := testSource(7300)
+	chains := make([][]float64, 4)
+	for i := range chains {
+		chains[i] = make([]float64, 250_000)
+		for j := range chains[i] {
+			chains[i][j] = float64(s.stream.IntN(2))
+		}
+	}
+	if c := Converge(chains); math.Abs(c.RHat-1) > 1e-3 {
+		t.Errorf("%+v", c)
+	}
+}
