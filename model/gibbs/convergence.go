@@ -16,7 +16,7 @@ type Convergence struct {
 	// have found different modes.
 	RHat float64
 	// Bulk is the effective sample size for the centre of the distribution, Tail for its 5 and 95 per cent
-	// quantiles, whichever is less. Both are to be at least 400.
+	// quantiles, whichever is less; one that no value exceeds has none. Both are to be at least 400.
 	Bulk, Tail float64
 }
 
@@ -53,11 +53,21 @@ func Converge(chains [][]float64) Convergence {
 			return 0
 		}))
 	}
-	return Convergence{
-		RHat: math.Max(reduction(ranked), reduction(folded)),
-		Bulk: effectiveSize(ranked),
-		Tail: math.Min(below(0.05), below(0.95)),
+	c := Convergence{RHat: reduction(ranked), Bulk: effectiveSize(ranked), Tail: below(0.05)}
+	if !still(folded) {
+		c.RHat = math.Max(c.RHat, reduction(folded))
 	}
+	if high := below(0.95); high < c.Tail || math.IsNaN(c.Tail) {
+		c.Tail = high
+	}
+	return c
+}
+
+// still reports whether all values are equal.
+func still(chains [][]float64) bool {
+	return !slices.ContainsFunc(chains, func(c []float64) bool {
+		return slices.ContainsFunc(c, func(v float64) bool { return v != chains[0][0] })
+	})
 }
 
 // split2 cuts each chain in halves; of an odd number the value in the middle is left out.
@@ -144,8 +154,11 @@ func reduction(chains [][]float64) float64 {
 
 // effectiveSize returns m·n/τ, with the autocorrelation time τ = −1 + 2 Σ_t P_t over pairs P_t = ρ_2t + ρ_2t+1 of the
 // combined autocorrelation while they are positive, each no larger than the one before (Geyer 1992), and at most
-// m·n·log₁₀(m·n).
+// m·n·log₁₀(m·n). It is NaN of values that are all equal, of which rounding would leave a variance.
 func effectiveSize(chains [][]float64) float64 {
+	if still(chains) {
+		return math.NaN()
+	}
 	m, n := len(chains), len(chains[0])
 	means, within, all := moments(chains)
 	total := float64(m * n)

@@ -88,7 +88,26 @@ func TestConverge_ManyEqualValues(t *testing.T) {
 			chains[i][j] = float64(s.stream.IntN(2))
 		}
 	}
-	if c := Converge(chains); math.Abs(c.RHat-1) > 1e-3 {
+	if c := Converge(chains); !(math.Abs(c.RHat-1) < 1e-3) {
 		t.Errorf("%+v", c)
+	}
+}
+
+// TestConverge_QuantileOfAnEnd: more than a twentieth of the values are the largest one, as of few different values, so
+// that none exceeds the upper quantile: the tail is the lower one, and independent draws are as good there.
+func TestConverge_QuantileOfAnEnd(t *testing.T) {
+	s := testSource(7400)
+	for _, n := range []int{50, 64, 1000} {
+		for _, values := range []int{2, 5} {
+			chains := make([][]float64, 4)
+			for i := range chains {
+				for range n {
+					chains[i] = append(chains[i], float64(s.stream.IntN(values)))
+				}
+			}
+			if c := Converge(chains); !(c.Tail > float64(2*n)) {
+				t.Errorf("%d independent draws of %d values: %+v", 4*n, values, c)
+			}
+		}
 	}
 }
