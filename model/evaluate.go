@@ -101,6 +101,9 @@ func binary(op string) func(a, b float64) float64 {
 // apply computes a node. Gemm takes x, W and a row b; MatMul takes x and W; Concat takes values with as many rows
 // as the first.
 func apply(op string, x []operand) (operand, error) {
+	if len(x) == 0 || len(x) == 1 && (binary(op) != nil || op == "Gemm" || op == "MatMul") {
+		return operand{}, fmt.Errorf("%s of %d values", op, len(x))
+	}
 	if f := unary(op); f != nil {
 		y := operand{x[0].rows, x[0].cols, make([]float64, len(x[0].data))}
 		for i, v := range x[0].data {
@@ -119,16 +122,26 @@ func apply(op string, x []operand) (operand, error) {
 	case "Hardmax":
 		return hardmax(x[0]), nil
 	case "Concat":
-		y := operand{rows: x[0].rows}
-		for r := range y.rows {
-			for _, m := range x {
-				y.data = append(y.data, m.data[r*m.cols:(r+1)*m.cols]...)
-			}
-		}
-		y.cols = len(y.data) / y.rows
-		return y, nil
+		return concat(x)
 	}
 	return operand{}, fmt.Errorf("the operation %s is not known", op)
+}
+
+// concat joins values along the last axis.
+func concat(x []operand) (operand, error) {
+	y := operand{rows: x[0].rows}
+	for _, m := range x {
+		if m.rows != y.rows {
+			return y, fmt.Errorf("%d and %d rows side by side", y.rows, m.rows)
+		}
+		y.cols += m.cols
+	}
+	for r := range y.rows {
+		for _, m := range x {
+			y.data = append(y.data, m.data[r*m.cols:(r+1)*m.cols]...)
+		}
+	}
+	return y, nil
 }
 
 // softmax is exp x / Σ exp x along every row. The largest value is taken out first, so that no exponential
@@ -189,6 +202,9 @@ func product(x []operand) (operand, error) {
 	a, w := x[0], x[1]
 	if a.cols != w.rows {
 		return operand{}, fmt.Errorf("%d×%d times %d×%d", a.rows, a.cols, w.rows, w.cols)
+	}
+	if len(x) > 2 && len(x[2].data) < w.cols {
+		return operand{}, fmt.Errorf("%d columns plus %d", w.cols, len(x[2].data))
 	}
 	y := operand{a.rows, w.cols, make([]float64, a.rows*w.cols)}
 	for r := range y.rows {
