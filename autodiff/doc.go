@@ -21,7 +21,7 @@
 // rows, as a recurrence needs it; the others return a new tensor.
 //
 //	any tensors      Add Sub Mul Div (a row, column or scalar meets a matrix), Scale AddScalar
-//	                 Square Exp Log Tanh ReLU Softplus Sigmoid Softmax, Sum Mean SumRows SumColumns
+//	                 Square Exp Log Tanh ReLU Softplus Sigmoid Softmax LimitSum, Sum Mean SumRows SumColumns
 //	                 WeightedSum, MatMul MatMulTransA MatMulTransB
 //	pairs of rows    PairTanh PairSums
 //	shapes           Columns Concat Repeat; without an operation: Tensor.Slice, Block, Reshape, Tape.Param

@@ -97,6 +97,47 @@ func softmaxVJP(x, y Tensor, scale float32) {
 	}
 }
 
+// LimitSum writes y = x / max(1, Σⱼ xⱼ), row by row: a row whose sum is above one is scaled down to that sum. x is not
+// negative, and y is not x where the tape records.
+func (t *Tape) LimitSum(y, x Tensor) {
+	sameShape("LimitSum", y, x)
+	for row := range x.Rows {
+		limit := sumAboveOne(x.row(row))
+		for i, v := range x.row(row) {
+			y.row(row)[i] = v / limit
+		}
+	}
+	record(t, &t.lists.limitSum, limitSumRecord{x, y})
+}
+
+type limitSumRecord struct{ x, y Tensor }
+
+// x̄ += ȳ; where the sum is above one, x̄ += (ȳ − ⟨ȳ, y⟩)/Σⱼ xⱼ
+func (r *limitSumRecord) backward(*Tape) {
+	for row := range r.x.Rows {
+		dx, y, dy := r.x.gradRow(row), r.y.row(row), r.y.gradRow(row)
+		limit := sumAboveOne(r.x.row(row))
+		var dot float32
+		if limit > 1 {
+			for i, g := range dy {
+				dot += float32(g * y[i])
+			}
+		}
+		for i, g := range dy {
+			dx[i] += (g - dot) / limit
+		}
+	}
+}
+
+// sumAboveOne is max(1, Σⱼ xⱼ).
+func sumAboveOne(x []float32) float32 {
+	var sum float32
+	for _, v := range x {
+		sum += v
+	}
+	return max(1, sum)
+}
+
 // WeightedSum returns the scalar Σ cᵢ·xᵢ of at most 6 scalars, in their order.
 func (t *Tape) WeightedSum(c []float32, x ...Tensor) Tensor {
 	clearAll(x...)

@@ -68,6 +68,13 @@ var modelTests = []opTest{
 		t.Softmax(y, in[0])
 		return dot(t, y)
 	}},
+	{name: "LimitSum", inputs: [][2]int{{5, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
+		// Rows of small and of large sums.
+		x, y := t.New(5, 4), t.New(5, 4)
+		t.Sigmoid(x, t.Scale(in[0], 6))
+		t.LimitSum(y, x)
+		return dot(t, y)
+	}},
 	{name: "Repeat", inputs: [][2]int{{1, 4}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
 		return dot(t, t.Repeat(in[0], 5))
 	}},

@@ -37,6 +37,7 @@ type lists struct {
 	gate          list[gateRecord]
 	concrete      list[concreteRecord]
 	binary        list[binaryRecord]
+	limitSum      list[limitSumRecord]
 	concreteKL    list[concreteKLRecord]
 	binaryKL      list[binaryKLRecord]
 	weightedSum   list[weightedSumRecord]
