@@ -19,7 +19,7 @@ func FusionFamily() model.Family {
 // FusionSettings are the keys of the family. The source is the authors' published code, or Becker-Ehmck et al.
 // (2019), who compare with the model and whose sizes it has here.
 type FusionSettings struct {
-	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems" source:"authors' code: sigmoid"`
+	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid limited" doc:"mixing weights of the base systems; limited: sigmoid, scaled down where the sum exceeds 1" source:"authors' code: sigmoid"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M" source:"paper, FHN: 8"`
 	Hidden              int                   `yaml:"hidden" want:"[1,65536]" doc:"width of the hidden layers" source:"paper, FHN: 128"`
@@ -56,6 +56,7 @@ func (s *FusionSettings) Describe() model.Description {
 	other := map[statespace.Weights]statespace.Weights{
 		statespace.Softmax: statespace.Sigmoid,
 		statespace.Sigmoid: statespace.Softmax,
+		statespace.Limited: statespace.Softmax,
 	}[s.Weights]
 	return model.Description{
 		Text:  fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),

@@ -76,11 +76,7 @@ func (f *fusionForecaster) Graphs(horizon int) []model.Graph {
 
 // weigh computes the mixing weights of a step.
 func (m *Fusion) weigh(b *model.Builder, z, u string) string {
-	op := "Softmax"
-	if m.weights == statespace.Sigmoid {
-		op = "Sigmoid"
-	}
-	return b.Op(op, b.Dense(b.Body(b.Concat(z, u), "mixing"), "mixing.scores"))
+	return m.weights.Graph(b, b.Dense(b.Body(b.Concat(z, u), "mixing"), "mixing.scores"), m.Nets.M)
 }
 
 // outputs declares what a step returns, after a draw of the state.

@@ -28,6 +28,7 @@ func newFusion(s *FusionSettings, nx, nu int) *Fusion {
 var fusionGolden = map[string]string{
 	"sigmoid":     "ad4f362feb5be78e",
 	"softmax":     "63788e092c11959c",
+	"limited":     "0b7d2b312503a205",
 	"residual":    "2f19e2da06bf1686",
 	"no controls": "017518fefacf6448",
 	"images":      "a4efad993d23fea7",
@@ -47,6 +48,7 @@ func fusionVariants() map[string]modeltest.Case {
 	}
 	add("sigmoid", 3, 2, nil)
 	add("softmax", 3, 2, func(s *FusionSettings) { s.Weights = statespace.Softmax })
+	add("limited", 3, 2, func(s *FusionSettings) { s.Weights = statespace.Limited })
 	add("residual", 3, 2, func(s *FusionSettings) { s.Blocks = 2 })
 	add("no controls", 3, 0, nil)
 	add("images", 3, 0, func(s *FusionSettings) { s.Emission = statespace.Bernoulli })

@@ -86,7 +86,7 @@ func (c Config) spread(head model.Dense) {
 func (c Config) transitionBlocks() int { return min(c.Blocks, 1) }
 
 // binary reports whether the switch is a vector of relaxed Bernoulli variables.
-func (c Config) binary() bool { return c.Switching == Concrete && c.Weights == statespace.Sigmoid }
+func (c Config) binary() bool { return c.Switching == Concrete && c.Weights.Gates() }
 
 // Validate returns every fault of the configuration.
 func (c Config) Validate() error {
@@ -115,7 +115,7 @@ func (c Config) Validate() error {
 		fault("initial standard deviation of the switch is %g, want 0 to 1", c.SwitchSD)
 	}
 	choice(fault, "switching", c.Switching, Concrete, Normal, Deterministic)
-	choice(fault, "weights", c.Weights, statespace.Softmax, statespace.Sigmoid)
+	choice(fault, "weights", c.Weights, statespace.AllWeights()...)
 	choice(fault, "measurement", c.Measurement, LSTM, MLP)
 	choice(fault, "emission", c.Emission, statespace.Gaussian, statespace.Bernoulli)
 	choice(fault, "emission standard deviation", c.EmissionSD, statespace.StateSD, statespace.ConstantSD)

@@ -41,29 +41,22 @@ func (m *Model) proposeGraph(b *model.Builder, first bool, z, s, u string) (head
 		b.Variance(b.Dense(y, name+".sd_inference"), statespace.SDFloor)
 }
 
-// relaxGraph is the draw of a Concrete switch: softmax((logits + noise)/λ), or sigmoid. If hard, it is a one at the
+// relaxGraph is the draw of a Concrete switch: softmax((logits + noise)/λ), or gates. If hard, it is a one at the
 // largest value, or at each that is positive.
 func (m *Model) relaxGraph(b *model.Builder, logits, noise string, temperature float32, hard bool) string {
 	perturbed := b.Op("Add", logits, noise)
 	switch {
 	case hard && m.cfg.binary():
-		return b.Op("Relu", b.Op("Sign", perturbed))
+		return m.cfg.Weights.LimitGraph(b, b.Op("Relu", b.Op("Sign", perturbed)), m.cfg.M)
 	case hard:
 		return b.Op("Hardmax", perturbed)
 	}
-	op := "Softmax"
-	if m.cfg.binary() {
-		op = "Sigmoid"
-	}
-	return b.Op(op, b.Op("Mul", perturbed, b.Scalar(1/temperature)))
+	return m.mixGraph(b, b.Op("Mul", perturbed, b.Scalar(1/temperature)))
 }
 
 // mixGraph is the map from scores to weights.
 func (m *Model) mixGraph(b *model.Builder, scores string) string {
-	if m.cfg.Weights == statespace.Sigmoid {
-		return b.Op("Sigmoid", scores)
-	}
-	return b.Op("Softmax", scores)
+	return m.cfg.Weights.Graph(b, scores, m.cfg.M)
 }
 
 // noiseInputs declares the noise of a step; a deterministic switch has none, and an empty name.

@@ -58,9 +58,10 @@ func TestForecast_FollowsThePrior(t *testing.T) {
 	}
 }
 
-// TestConcreteSwitch_PriorTemperature: a forecast draws s = softmax((l + g)/λ_prior), or its binary form.
+// TestConcreteSwitch_PriorTemperature: a forecast draws s = softmax((l + g)/λ_prior), or its binary form, scaled down
+// if the sum is limited.
 func TestConcreteSwitch_PriorTemperature(t *testing.T) {
-	for _, weights := range []statespace.Weights{statespace.Softmax, statespace.Sigmoid} {
+	for _, weights := range statespace.AllWeights() {
 		c := tiny()
 		c.Weights = weights
 		m := newModel(t, c)
@@ -83,8 +84,11 @@ func TestConcreteSwitch_PriorTemperature(t *testing.T) {
 			sum += want[i]
 		}
 		for i, got := range s.draws().Value {
-			if weights == statespace.Softmax {
+			switch weights {
+			case statespace.Softmax:
 				want[i] /= sum
+			case statespace.Limited:
+				want[i] /= max(1, sum)
 			}
 			if math.Abs(float64(got)-want[i]) > 1e-5 {
 				t.Errorf("%s, component %d: %v, want %v", weights, i, got, want[i])
@@ -239,6 +243,7 @@ func TestGraphs_OfHardSwitches(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"hard":             func(c *Config) { c.Hard = true },
 		"hard sigmoid":     func(c *Config) { c.Hard, c.Weights = true, statespace.Sigmoid },
+		"hard limited":     func(c *Config) { c.Hard, c.Weights = true, statespace.Limited },
 		"mode":             func(c *Config) { c.Rollout = RolloutMode },
 		"mode of sigmoids": func(c *Config) { c.Rollout, c.Weights = RolloutMode, statespace.Sigmoid },
 	} {

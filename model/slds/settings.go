@@ -27,7 +27,7 @@ func Family() model.Family {
 // a model of package categorical, and with several bodies one over each body.
 type Settings struct {
 	Switching           Switching             `yaml:"switching" values:"concrete normal deterministic categorical" doc:"distribution of the switch: concrete (relaxed categorical), normal (Gaussian, mapped to weights), deterministic (weights are a function of the past; an ablation), or categorical (discrete, summed out exactly)" source:"paper, section Inference"`
-	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete" source:"paper, appendix On Scaling Issues"`
+	Weights             statespace.Weights    `yaml:"weights" values:"softmax sigmoid limited" doc:"mixing weights of the base systems; sigmoid with concrete is the Binary Concrete; limited: sigmoid, scaled down where the sum exceeds 1" source:"paper, appendix On Scaling Issues"`
 	Latent              int                   `yaml:"latent" want:"[1,4096]" doc:"dimensions of the latent state z" source:"paper, FHN: 4"`
 	Switches            int                   `yaml:"switches" want:"[1,4096]" doc:"base systems M, also the dimension of the switch s" source:"paper, FHN: 8"`
 	Bodies              string                `yaml:"bodies" was:"\"1\"" doc:"bodies in an observation, each with its own state (model.latent) and switch; networks and base systems are shared. Either their number, if channels are ordered by body, or the channels of each, counted from 1, with its controls after a colon: 1,2:1/3,4:2"`

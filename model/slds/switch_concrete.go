@@ -38,15 +38,17 @@ func (c *concreteSwitch) prior(d *dynamics, i int) {
 	c.draw(d, i, d.heads[0].Block(i, d.block), c.temps.Prior, hard)
 }
 
-// draw writes block i of the switches, s = softmax((logits + noise)/λ) or sigmoid, with the first sample of the
-// noise.
+// draw writes block i of the switches, s = softmax((logits + noise)/λ), or gates of them, with the first sample of
+// the noise.
 func (c *concreteSwitch) draw(d *dynamics, i int, logits autodiff.Tensor, temperature float32, hard bool) {
 	s, noise := c.s.Block(i, d.block), c.noise.Block(i, d.block)
-	if c.cfg.binary() {
-		d.tape.BinaryConcrete(s, logits, noise, temperature, hard)
-	} else {
+	if !c.cfg.binary() {
 		d.tape.Concrete(s, logits, noise, temperature, hard)
+		return
 	}
+	gates := c.cfg.Weights.Draw(d.tape, s)
+	d.tape.BinaryConcrete(gates, logits, noise, temperature, hard)
+	c.cfg.Weights.Limit(d.tape, s, gates)
 }
 
 // divergence is Σ KL[Concrete(l_q, λ_posterior) ‖ Concrete(l_trans, λ_prior)], estimated with all samples of the

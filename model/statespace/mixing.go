@@ -9,25 +9,72 @@ import (
 // Weights says how scores become mixing weights.
 type Weights string
 
-// Softmax weights sum to one; sigmoid weights are independent.
+// Softmax weights sum to one. Sigmoid weights are independent. Limited weights are so as long as their sum is at most
+// one, and are scaled down to that sum above it:
+//
+//	w = σ(l) / max(1, Σⱼ σ(lⱼ))
+//
+// Then no mixture moves the state further than the base systems do, whichever gates are open.
 const (
 	Softmax Weights = "softmax"
 	Sigmoid Weights = "sigmoid"
+	Limited Weights = "limited"
 )
+
+// AllWeights are the kinds that there are.
+func AllWeights() []Weights { return []Weights{Softmax, Sigmoid, Limited} }
+
+// Gates reports whether each weight is a gate of its own.
+func (k Weights) Gates() bool { return k != Softmax }
 
 // Mix writes the mixing weights w of scores, row by row; both are [n, M] and may not be the same tensor on a tape
 // that records.
 func (k Weights) Mix(t *autodiff.Tape, w, scores autodiff.Tensor) {
-	if k == Sigmoid {
-		t.Sigmoid(w, scores)
-	} else {
+	if k == Softmax {
 		t.Softmax(w, scores)
+		return
 	}
+	gates := k.Draw(t, w)
+	t.Sigmoid(gates, scores)
+	k.Limit(t, w, gates)
+}
+
+// Draw is where gates go that become the weights w: w, if nothing else becomes of them.
+func (k Weights) Draw(t *autodiff.Tape, w autodiff.Tensor) autodiff.Tensor {
+	if k == Limited {
+		return t.New(w.Rows, w.Cols)
+	}
+	return w
+}
+
+// Limit makes the weights w of gates that were written where Draw said.
+func (k Weights) Limit(t *autodiff.Tape, w, gates autodiff.Tensor) {
+	if k == Limited {
+		t.LimitSum(w, gates)
+	}
+}
+
+// Graph is Mix for other programs; there are so many weights.
+func (k Weights) Graph(b *model.Builder, scores string, systems int) string {
+	if k == Softmax {
+		return b.Op("Softmax", scores)
+	}
+	return k.LimitGraph(b, b.Op("Sigmoid", scores), systems)
+}
+
+// LimitGraph is Limit for other programs; there are so many weights.
+func (k Weights) LimitGraph(b *model.Builder, gates string, systems int) string {
+	if k != Limited {
+		return gates
+	}
+	one := b.Scalar(1)
+	above := b.Op("Relu", b.Op("Sub", b.SystemSums(gates, 1, systems), one))
+	return b.Op("Div", gates, b.Op("Add", above, one))
 }
 
 // Mixing makes the weights of base systems a deterministic function of the past:
 //
-//	w_t = softmax(f(z_{t−1}, u_t)), or sigmoid
+//	w_t = softmax(f(z_{t−1}, u_t)), or what else Weights say
 //
 // (Karl et al. 2017a and 2017b, where w is called α.)
 type Mixing struct {
