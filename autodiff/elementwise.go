@@ -97,14 +97,14 @@ func softmaxVJP(x, y Tensor, scale float32) {
 	}
 }
 
-// LimitSum writes y = x / max(1, Σⱼ xⱼ), row by row: a row whose sum is above one is scaled down to that sum. x is not
-// negative, and y is not x where the tape records.
+// LimitSum writes y = x/m with m = max(0, Σⱼ xⱼ − 1) + 1, row by row: a row whose sum is above one is scaled down to that
+// sum. x is not negative, and y is not x where the tape records.
 func (t *Tape) LimitSum(y, x Tensor) {
 	sameShape("LimitSum", y, x)
 	for row := range x.Rows {
-		limit := sumAboveOne(x.row(row))
+		m := 1 + excess(x.row(row))
 		for i, v := range x.row(row) {
-			y.row(row)[i] = v / limit
+			y.row(row)[i] = v / m
 		}
 	}
 	record(t, &t.lists.limitSum, limitSumRecord{x, y})
@@ -112,30 +112,33 @@ func (t *Tape) LimitSum(y, x Tensor) {
 
 type limitSumRecord struct{ x, y Tensor }
 
-// x̄ += ȳ; where the sum is above one, x̄ += (ȳ − ⟨ȳ, y⟩)/Σⱼ xⱼ
+// x̄ += ȳ/m, and where m > 1, x̄ −= ⟨ȳ/m, y⟩, term by term
 func (r *limitSumRecord) backward(*Tape) {
 	for row := range r.x.Rows {
 		dx, y, dy := r.x.gradRow(row), r.y.row(row), r.y.gradRow(row)
-		limit := sumAboveOne(r.x.row(row))
-		var dot float32
-		if limit > 1 {
-			for i, g := range dy {
-				dot += float32(g * y[i])
-			}
-		}
+		above := excess(r.x.row(row))
 		for i, g := range dy {
-			dx[i] += (g - dot) / limit
+			dx[i] += g / (1 + above)
+		}
+		if above == 0 {
+			continue
+		}
+		for j, g := range dy {
+			term := float32(float32(g/(1+above)) * y[j])
+			for i := range dx {
+				dx[i] -= term
+			}
 		}
 	}
 }
 
-// sumAboveOne is max(1, Σⱼ xⱼ).
-func sumAboveOne(x []float32) float32 {
+// excess is by how much the sum is above one, or 0.
+func excess(x []float32) float32 {
 	var sum float32
 	for _, v := range x {
 		sum += v
 	}
-	return max(1, sum)
+	return max(0, sum-1)
 }
 
 // WeightedSum returns the scalar Σ cᵢ·xᵢ of at most 6 scalars, in their order.

@@ -28,7 +28,7 @@ func newFusion(s *FusionSettings, nx, nu int) *Fusion {
 var fusionGolden = map[string]string{
 	"sigmoid":     "ad4f362feb5be78e",
 	"softmax":     "63788e092c11959c",
-	"limited":     "0b7d2b312503a205",
+	"limited":     "b406c59bc870f71b",
 	"residual":    "2f19e2da06bf1686",
 	"no controls": "017518fefacf6448",
 	"images":      "a4efad993d23fea7",
