@@ -34,8 +34,8 @@ func (r *Run) judge(found *eval.Findings) {
 	numbers := found.Report.Numbers()
 	var behind []string
 	for _, k := range eval.Table1Horizons() {
-		// A metric that the protocol does not have is NaN and never behind.
-		if ratio := numbers.Get(eval.Name("ratio_to_static", k)); ratio >= 1 {
+		// What is measured and not a number, as of a model that diverged, is behind; what is not measured says nothing.
+		if ratio, known := numbers[eval.Name("ratio_to_static", k)]; known && !(ratio < 1) {
 			behind = append(behind, fmt.Sprintf("%d", k))
 		}
 	}
@@ -46,14 +46,14 @@ func (r *Run) judge(found *eval.Findings) {
 		note("behind Static, which repeats the last observation, at %s %s.", terminal.Noun(n, "horizon"),
 			strings.Join(behind, ", "))
 	}
-	if numbers.Get("r2_final") < 0 {
+	if r2, known := numbers["r2_final"]; known && !(r2 >= 0) {
 		note("behind the mean of the data at the last horizon.")
 	}
 	// How runs of the preset end over several seeds is known: this run is judged by them, if these parameters are those
 	// that it has ended with.
 	if u, ok := r.config.Usual(); ok && r.ended() {
-		value := numbers.Get(u.Number)
-		if !eval.Finite(value) {
+		value, known := numbers[u.Number]
+		if !known {
 			return
 		}
 		verdict, fails := u.Judge(value)

@@ -1,6 +1,7 @@
 package trained
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,5 +64,33 @@ func TestJudge_AFinishedRun(t *testing.T) {
 		if failed := strings.Contains(strings.Join(found.Table.Notes, " "), "the run has failed"); failed != test.judged {
 			t.Errorf("a run that is %s, at %s: %q", test.state, test.which, found.Table.Notes)
 		}
+	}
+}
+
+// TestJudge_ADivergedRun: what is measured and not finite is behind every rule, and a run that ends so has failed. What
+// a protocol does not measure says nothing.
+func TestJudge_ADivergedRun(t *testing.T) {
+	t.Parallel()
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "maze"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &Run{config: resolved.Config, which: Best, info: store.Info{State: store.Finished}}
+	for _, value := range []float64{math.NaN(), math.Inf(1)} {
+		found := eval.Findings{Report: eval.Report{Metrics: []eval.Metric{
+			{Name: "ratio_to_static", Keys: []string{"1", "5", "10"}, Values: []float64{.1, value, value}},
+			{Name: "r2_final", Values: []float64{value}},
+		}}}
+		r.judge(&found)
+		notes := strings.Join(found.Table.Notes, " ")
+		for _, want := range []string{"at horizons 5, 10.", "behind the mean of the data", "the run has failed"} {
+			if !strings.Contains(notes, want) {
+				t.Errorf("%v: %q does not say %q", value, notes, want)
+			}
+		}
+	}
+	var other eval.Findings
+	if r.judge(&other); len(other.Table.Notes) > 0 {
+		t.Errorf("nothing was measured: %q", other.Table.Notes)
 	}
 }
