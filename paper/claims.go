@@ -241,7 +241,10 @@ func fhnClaims() []Claim {
 		{"fhn-linear", FHN, "Oscillator: every model is better than a linear one from 5 steps on.", func(r *Results) Verdict {
 			v := Verdict{Judgement: Holds}
 			for _, key := range []string{"concrete", "trslds", "rslds"} {
-				for _, k := range []int{5, 30} {
+				for _, k := range eval.FHNHorizons() {
+					if k < 5 {
+						continue
+					}
 					linear := r.values(r.group(FHN, "fhn", key), "fhn", eval.Name("r2_linear", k))
 					v = v.and(Verdict{below(linear, r2(r, key, k)), fmt.Sprintf("k = %d: linear %s, %s %s", k, spreadOf(linear), key,
 						spreadOf(r2(r, key, k)))})

@@ -83,8 +83,10 @@ func fill(r *Results, g *Group, seed int) {
 		for i, k := range eval.FHNHorizons() {
 			set("fhn", eval.Name("r2_unknown", k), eval.Paper("fhn", "fhn")[keys[g.Key]].Values[i])
 		}
-		set("fhn", "r2_linear/5", 0.976)
-		set("fhn", "r2_linear/30", 0.6)
+		linear := []float64{0.999, 0.996, 0.976, 0.94, 0.87, 0.78, 0.69, 0.6}
+		for i, k := range eval.FHNHorizons() {
+			set("fhn", eval.Name("r2_linear", k), linear[i])
+		}
 	case Ball:
 		keys := map[string]int{"kvae": 1, "normal": 2, "concrete": 2}
 		for i, n := range eval.PixelHorizons() {
@@ -191,6 +193,19 @@ func TestClaims_OfPartOfTheResults(t *testing.T) {
 			if v := r.Judge(claim); claim.ID == c.claim && v.Judgement != c.want {
 				t.Errorf("%s: %s is said to be %q, want %q (%s)", c.name, c.claim, v.Judgement, c.want, v.Detail)
 			}
+		}
+	}
+}
+
+// TestClaims_LinearAtEveryHorizon: a model that is worse than a linear one 15 steps ahead is not better from 5 steps on.
+func TestClaims_LinearAtEveryHorizon(t *testing.T) {
+	r := published(t, Quick)
+	for _, i := range r.group(FHN, "fhn", "rslds").trials {
+		r.found[i]["fhn"].Numbers[eval.Name("r2_unknown", 15)] = 0.5
+	}
+	for _, c := range Claims() {
+		if v := r.Judge(c); c.ID == "fhn-linear" && v.Judgement != Fails {
+			t.Errorf("%s: %s (%s)", c.ID, v.Judgement, v.Detail)
 		}
 	}
 }
