@@ -79,7 +79,7 @@ func (c *runComputer) begin(s *trained.State, list []trained.Observation) error 
 // check implements computer.
 func (c *runComputer) check(s *trained.State) error {
 	if c.online == nil {
-		return c.run.CheckScale(s) // the observations are filtered again
+		return c.run.CheckState(s) // the observations are filtered again
 	}
 	return c.online.Check(s)
 }

@@ -343,3 +343,50 @@ func scaleOf(t *testing.T, folder, recording string) files.Scale {
 	}
 	return n.Recordings[recording]
 }
+
+// TestRestore_HoldsNoMoreThanAClient: what is restored is held, and is not counted one by one. So its lists are no longer
+// than those of a client that has filtered, and what nobody reads of it is dropped.
+func TestRestore_HoldsNoMoreThanAClient(t *testing.T) {
+	for _, family := range []string{"slds", "kvae"} { // with and without a filter of single steps
+		service, _ := servePanel(t, family)
+		if _, err := service.Filter(t.Context(), serving.FilterRequest{
+			Client: "other", Observations: [][]serving.Number{{1}, {2}, {4}, {3}, {5}, {1}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		many := strings.Repeat("0,", 1000)
+		for old, long := range map[string]string{
+			`"SD":[`:       `"SD":[` + many,
+			`"Weights":[`:  `"Weights":[` + many,
+			`"Expected":[`: `"Expected":[` + many,
+			`"Noise":[`:    `"Noise":[` + many,
+			`"Past":[]`:    `"Past":[` + strings.Repeat("[0],", 1000) + `[0]]`,
+			`"T":0`:        `"T":1000,"First":[` + many[:len(many)-1] + `]`,
+			`"Of":"other"`: `"Of":"` + strings.Repeat("a", 1000) + `"`,
+		} {
+			if family == "kvae" && (strings.HasPrefix(old, `"E`) || strings.HasPrefix(old, `"N`)) {
+				old, long = strings.TrimSuffix(old, "[")+"[]", strings.TrimSuffix(long, ",")+"]" // it expects nothing
+			}
+			if err := renamed(t, service, "other", "long", func(text string) string {
+				if !strings.Contains(text, old) {
+					t.Fatalf("%s: the state has no %s: %s", family, old, text)
+				}
+				return strings.Replace(text, old, long, 1)
+			}); !errors.Is(err, serving.ErrState) {
+				t.Errorf("%s, %s: got %v, want ErrState", family, old, err)
+			}
+		}
+		if err := renamed(t, service, "other", "more", func(text string) string {
+			return strings.Replace(text, `"Measured":{`, `"Measured":{"time_unit":"of nobody",`, 1)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		saved, err := service.Save(t.Context(), "more")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := json.Marshal(saved); err != nil || strings.Contains(string(text), "nobody") {
+			t.Errorf("%s: %v, it holds %s", family, err, text)
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (s *Service) Restore(ctx context.Context, name string, c ClientState) error
 		return wrong("client: a name of 1 to %d characters is needed", maxClient)
 	case c.SHA256 != s.about.SHA256:
 		return fmt.Errorf("%w: it belongs to parameters %.12s, served are %.12s", ErrState, c.SHA256, s.about.SHA256)
-	case c.State == nil || c.Steps < 1 || len(c.Observations) > 2*s.limits.History ||
+	case c.State == nil || len(c.State.Of) > maxClient || c.Steps < 1 || len(c.Observations) > 2*s.limits.History ||
 		(s.sizes.nu > 0 || len(c.Controls) > 0) && len(c.Controls) != len(c.Observations):
 		return fmt.Errorf("%w: it is not whole", ErrState)
 	}

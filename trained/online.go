@@ -140,7 +140,7 @@ func (o *Online) Check(s *State) error {
 		return errState
 	}
 	s.first.NX, s.first.NU = d.NX, d.NU
-	return o.run.CheckScale(s)
+	return o.run.CheckState(s)
 }
 
 // Online returns a filter for series as they come. It returns ErrUnable for a family that filters whole series

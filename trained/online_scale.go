@@ -5,6 +5,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/model"
 )
 
 // as is the run with the scale of a series, which comes one observation at a time: it is one of training, or Measure
@@ -57,16 +58,43 @@ func (r *Run) Measure(s *State, begin []Observation) error {
 	return nil
 }
 
-// CheckScale returns ErrSeries if the scale of a state that was read from elsewhere is not one of the model.
-func (r *Run) CheckScale(s *State) error {
+// CheckState returns ErrSeries if a state that was read from elsewhere holds more than those of the model do, or a
+// scale that is not one of it. What is not read of the scale is dropped: whoever holds the state does not weigh it.
+func (r *Run) CheckState(s *State) error {
 	f, err := r.Forecaster()
 	if err != nil {
 		return err
 	}
-	if d := f.Dims(); s.measured != nil && !s.measured.Fits(d.NX, d.NU) {
+	if !s.bounded(f, r.lag()) {
 		return errState
 	}
+	if s.measured == nil {
+		return nil
+	}
+	if d := f.Dims(); !s.measured.Fits(d.NX, d.NU) {
+		return errState
+	}
+	own := r.scale.Like(*s.measured)
+	s.measured = &own
 	return nil
+}
+
+// bounded reports whether the lists of a state are no longer than those that a filter keeps, which reaches so many
+// observations back. Only one of single steps keeps the first and the last observations.
+func (s *State) bounded(f model.Forecaster, lag int) bool {
+	d, first, past := f.Dims(), 0, 0
+	if o, ok := f.(model.Stepper); ok {
+		first, past = max(o.Warmup(), 1), lag+1
+	}
+	for _, row := range s.past {
+		if len(row) > d.NX {
+			return false
+		}
+	}
+	return len(s.past) <= past && s.first.T <= first &&
+		len(s.first.Observations) <= first*d.NX && len(s.first.Controls) <= first*d.NU &&
+		max(len(s.Mean), len(s.SD), len(s.z)) <= d.NZ && len(s.Weights) <= d.M && len(s.switched) <= d.Carried() &&
+		max(len(s.Expected), len(s.Noise), len(s.held)) <= d.NX
 }
 
 // errState is the error for a state that was read and does not fit.
