@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 	"slices"
+	"sort"
 )
 
 // Mixture is a predictive distribution: equally likely Gaussians, one for each path of a forecast. A deviation of zero
@@ -15,8 +16,9 @@ type Mixture struct{ Means, Deviations []float64 }
 func (m Mixture) Quantile(level float64) float64 {
 	if !slices.ContainsFunc(m.Deviations, func(sd float64) bool { return sd > 0 }) {
 		values := slices.Sorted(slices.Values(m.Means))
-		at := int(math.Ceil(level*float64(len(values)))) - 1
-		return values[min(max(at, 0), len(values)-1)]
+		n := len(values)
+		// A share is compared, and no product rounded up: 0.07·100 is more than 7.
+		return values[sort.Search(n-1, func(i int) bool { return float64(i+1)/float64(n) >= level })]
 	}
 	if level <= 0 || level >= 1 {
 		return math.Inf(int(math.Copysign(1, level-0.5)))

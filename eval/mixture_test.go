@@ -84,3 +84,19 @@ func TestDwells(t *testing.T) {
 		t.Errorf("got %v", c)
 	}
 }
+
+// TestMixture_QuantileOfPoints: the quantile of a share that some of the points make up is the last of these, whatever
+// a product of both is rounded to.
+func TestMixture_QuantileOfPoints(t *testing.T) {
+	for n := 1; n <= 300; n++ {
+		m := Mixture{make([]float64, n), make([]float64, n)}
+		for i := range n {
+			m.Means[i] = float64(n - i)
+		}
+		for k := 1; k <= n; k++ {
+			if got := m.Quantile(float64(k) / float64(n)); got != float64(k) {
+				t.Fatalf("%d of %d points: %v", k, n, got)
+			}
+		}
+	}
+}
