@@ -127,7 +127,7 @@ func madeVelocity() eval.VelocityReport {
 }
 
 func madeLatent() eval.LatentReport {
-	r := eval.LatentReport{Environment: "reacher", M: 4}
+	r := eval.LatentReport{Environment: "reacher", M: 4, Systems: 4}
 	var points [][3]float64
 	for k := range 500 {
 		points = append(points, [3]float64{wave(k, 41, 0.1), wave(k, 29, 0.1), wave(k, 41, 0)})

@@ -25,7 +25,7 @@ func Latent(r eval.LatentReport) Figure {
 	}
 	for _, c := range r.Curves {
 		over := strings.TrimSuffix(c.Over, unitOf(c.Over))
-		panels = append(panels, panel{Plot: activationPanel(c, r.M), title: "switch over " + over})
+		panels = append(panels, panel{Plot: activationPanel(c, r), title: "switch over " + over})
 	}
 	// Up to four panels stand in two columns, more in three.
 	columns := 2
@@ -35,6 +35,9 @@ func Latent(r eval.LatentReport) Figure {
 	rows := grids(panels, columns)
 	words := r.Environment + ": points from dark (−) to yellow (+) by the rate; lines: mean weight of each base " +
 		"system, numbered at its peak"
+	if r.M > r.Systems {
+		words += "; numbers: switch, system"
+	}
 	return Figure{
 		Name: "latent", width: vg.Length(columns)*3.6*vg.Inch + 0.4*vg.Inch,
 		height: vg.Length(len(rows))*3*vg.Inch + 0.5*vg.Inch,
@@ -82,8 +85,10 @@ func planePanel(p eval.LatentPlane) *plot.Plot {
 	return plane
 }
 
-// activationPanel draws a line for each system. A weight stands at the middle of its bin, and the axis begins at 0.
-func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
+// activationPanel draws a line for each system of each switch. A weight stands at the middle of its bin, and the axis
+// begins at 0.
+func activationPanel(c eval.ActivationCurve, r eval.LatentReport) *plot.Plot {
+	m := r.M
 	lines := make([][]point, m)
 	highest := 0.0
 	for i := range m {
@@ -103,11 +108,14 @@ func activationPanel(c eval.ActivationCurve, m int) *plot.Plot {
 	width := c.At[1] - c.At[0]
 	p := newPlot(axis{label, factor * (c.At[0] - width/2), factor * (c.At[len(c.At)-1] + width/2), 6},
 		axis{"mean weight", 0, 1.12*highest + 1e-9, 5})
-	palette := categories(m)
+	palette, numbers := categories(m), make([]string, m)
 	for i := range m {
 		p.Add(curve{lines[i], line(palette[i], 1.3)})
+		if numbers[i] = strconv.Itoa(i + 1); m > r.Systems { // each body has a switch of its own over the same systems
+			numbers[i] = fmt.Sprintf("%d, %d", i/r.Systems+1, i%r.Systems+1)
+		}
 	}
-	p.Add(peaks{lines, 0.08 * highest})
+	p.Add(peaks{lines, numbers, 0.08 * highest})
 	return p
 }
 
@@ -129,10 +137,11 @@ func plainUnit(label string) (factor float64, plain string) {
 	return 1, label
 }
 
-// peaks writes the number of each line that rises above a height beside its highest point.
+// peaks writes the numbers of each line that rises above a height beside its highest point.
 type peaks struct {
-	lines [][]point
-	least float64
+	lines   [][]point
+	numbers []string
+	least   float64
 }
 
 // Plot implements plot.Plotter.
@@ -148,7 +157,7 @@ func (k peaks) Plot(c draw.Canvas, p *plot.Plot) {
 		if top.y > k.least {
 			style := boldStyle(textSize, ink)
 			style.XAlign = draw.XCenter
-			c.FillText(style, vg.Point{X: x(top.x), Y: y(top.y) + 3}, fmt.Sprint(i+1))
+			c.FillText(style, vg.Point{X: x(top.x), Y: y(top.y) + 3}, k.numbers[i])
 		}
 	}
 }

@@ -50,6 +50,19 @@ func TestLatent_OfAStateThatDiverges(t *testing.T) {
 	}
 }
 
+// TestLatent_OfSeveralBodies: a line is that of a base system of one of the switches, and says of which.
+func TestLatent_OfSeveralBodies(t *testing.T) {
+	r := madeLatent()
+	if svg := drawn(t, r); !strings.Contains(svg, ">4</text>") || strings.Contains(svg, "numbers: switch") {
+		t.Error("the systems of one switch are not numbered")
+	}
+	r.Systems = 2
+	if svg := drawn(t, r); strings.Contains(svg, ">4</text>") || !strings.Contains(svg, ">2, 2</text>") ||
+		!strings.Contains(svg, "numbers: switch") {
+		t.Error("the figure has a fourth base system, of two")
+	}
+}
+
 // TestFHN_FanThatDiverges: the axes of a fan are those of the truth where quantiles are no numbers.
 func TestFHN_FanThatDiverges(t *testing.T) {
 	texts := func(v float64) int {
