@@ -6,6 +6,7 @@ import (
 	"image/color"
 	stddraw "image/draw"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -90,7 +91,7 @@ func strokeBorder(c draw.Canvas, style draw.LineStyle, at vg.Rectangle) {
 // pixel is grey for one channel, red, green and blue for three or more, red and green for two. i is the place of
 // its first channel in the observations, whose values are from 0 to 1.
 func pixel(e *files.Episode, i, channels int) color.Color {
-	if e.Mask != nil && e.Mask[i] == 0 {
+	if e.Mask != nil && slices.Contains(e.Mask[i:i+channels], 0) { // of one colour alone, too
 		return vermilion
 	}
 	level := func(c int) uint8 {

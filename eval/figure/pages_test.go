@@ -3,6 +3,9 @@ package figure
 import (
 	"math"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/envs"
+	"github.com/switchyard-ml/switchyard/envs/files"
 )
 
 // TestDecades_AreLegible: at least two marks, and no more than fit.
@@ -22,5 +25,16 @@ func TestLogRange_LeavesOutWhatHasNoLogarithm(t *testing.T) {
 	}
 	if lo, hi = logRange(1e-6, nil); !(lo < hi) {
 		t.Errorf("nothing: %v to %v", lo, hi)
+	}
+}
+
+// TestPixel_MissingInOneChannel: a pixel of which one colour was not measured has none that is known.
+func TestPixel_MissingInOneChannel(t *testing.T) {
+	for missing := range 3 {
+		e := &files.Episode{Episode: envs.Episode{Observations: []float32{1, 1, 1}}, Mask: []float32{1, 1, 1}}
+		e.Observations[missing], e.Mask[missing] = 0, 0
+		if got := pixel(e, 0, 3); got != vermilion {
+			t.Errorf("without channel %d the pixel is %v", missing, got)
+		}
 	}
 }
