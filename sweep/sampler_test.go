@@ -114,6 +114,14 @@ func TestParameter_Rounds(t *testing.T) {
 	}
 }
 
+// TestQNormal_HasOneZero: a small number below 0 is the same multiple, and the same text, as one above.
+func TestQNormal_HasOneZero(t *testing.T) {
+	p := Parameter{Distribution: QNormal, Sigma: 1, Q: 1}
+	if below, above := p.At(0.4), p.At(0.6); below != "0" || above != "0" {
+		t.Errorf("got %s and %s", below, above)
+	}
+}
+
 // TestGrid_ConditionsCollapse: a grid lists each configuration once, though conditions take parameters away.
 func TestGrid_ConditionsCollapse(t *testing.T) {
 	s := testSpec(Grid, NoStop)

@@ -316,7 +316,7 @@ func (p *Parameter) At(u float64) string {
 		x = math.Exp(x)
 	}
 	if p.stepped() {
-		return p.multiple(math.Round(x / p.Q))
+		return p.multiple(math.Round(x/p.Q) + 0) // −0 would be another text, and so a configuration twice
 	}
 	return strconv.FormatFloat(x, 'g', digits, 64)
 }
