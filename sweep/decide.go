@@ -176,11 +176,14 @@ func (s *State) stays(t *Trial) []*Trial {
 			at = place
 		}
 	}
-	limit := max(1, len(scores)/s.Spec.Stop.Eta)
-	if s.Spec.Stop.Type == MedianStop {
-		if limit = (len(scores) + 1) / 2; len(scores)-1 < s.Spec.Stop.Grace {
-			limit = len(scores)
-		}
+	limit := 0
+	switch stop := s.Spec.Stop; {
+	case stop.Type != MedianStop: // which has no eta
+		limit = max(1, len(scores)/stop.Eta)
+	case len(scores)-1 < stop.Grace:
+		limit = len(scores)
+	default:
+		limit = (len(scores) + 1) / 2
 	}
 	if at < limit {
 		return []*Trial{t}

@@ -201,6 +201,16 @@ type empty struct {
 
 func (f empty) Lead(context.Context, Leg) (Result, error) { return Result{Values: f.values}, nil }
 
+// TestRun_MedianHasNoEta: it is not asked for, and not needed.
+func TestRun_MedianHasNoEta(t *testing.T) {
+	spec := testSpec(Random, MedianStop)
+	spec.Stop.Eta = 0
+	if list := spec.Faults(); list != nil {
+		t.Fatal(list)
+	}
+	runAll(t, spec, newFake(spec, 2))
+}
+
 // TestRun_WithoutNumbers: a metric that is not finite is a divergence, and one that is missing a failure; neither ends the
 // sweep with an error, and none is the best.
 func TestRun_WithoutNumbers(t *testing.T) {
