@@ -168,7 +168,7 @@ func (p *Parameter) optuna(value string) (distribution string, internal float64)
 	case p.normal():
 		low, high := p.Mu-6*p.Sigma, p.Mu+6*p.Sigma
 		if p.Distribution == LogNormal || p.Distribution == QLogNormal {
-			low, high = math.Exp(low), math.Exp(high)
+			low, high = math.Exp(low), min(math.Exp(high), math.MaxFloat64) // JSON has no infinity
 		}
 		attributes["low"], attributes["high"] = low, high
 	}

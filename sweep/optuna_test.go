@@ -140,6 +140,26 @@ func TestOptuna_ReplaysByItsRules(t *testing.T) {
 	}
 }
 
+// TestOptuna_WideRange: six standard deviations of a log-normal law may end beyond all numbers.
+func TestOptuna_WideRange(t *testing.T) {
+	spec := testSpec(Random, NoStop)
+	spec.Parameters[0] = Parameter{Key: "rate", Distribution: LogNormal, Sigma: 200}
+	trial := Record{
+		Kind: KindTrial, Trial: 1, Cohort: 1, Settings: Settings{{"rate", "2"}}, Steps: []uint64{90}, Seeds: []uint64{1},
+	}
+	state, err := NewState([]Record{{Kind: KindOpen, Spec: spec}, trial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := state.WriteOptuna(&b, "test"); err != nil {
+		t.Fatal(err)
+	}
+	if _, trials := replayOptuna(t, b.Bytes()); trials[0].params["rate"] != 2 {
+		t.Errorf("got %v", trials[0].params)
+	}
+}
+
 // TestCurve_OfATrialThatEndsEarly: train.patience may end a trial before its rung. Curves say at which update.
 func TestCurve_OfATrialThatEndsEarly(t *testing.T) {
 	spec := testSpec(Random, NoStop)
