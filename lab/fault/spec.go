@@ -3,6 +3,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ const (
 //
 // A share is a percentage or a fraction. A delay is the longest delay and the share of messages; an outage is its
 // length and the mean time between two. The slash and what follows it may be left out. An error is ErrSpec and
-// names the setting. An empty text is one.
+// names the setting. An empty text is one. In a path %2C is a comma, and %25 a per cent sign.
 func Parse(text string) (Spec, error) {
 	var s Spec
 	for setting := range strings.SplitSeq(text, ",") {
@@ -84,6 +85,9 @@ func (s *Spec) set(name, value string) (err error) {
 		s.Soon, err = ParseLength(value)
 	case "counts":
 		s.Counts = value
+		if path, err := url.PathUnescape(value); err == nil {
+			s.Counts = path
+		}
 	default:
 		err = errors.New("the settings are seed, drop, dup, delay, corrupt, nan, partition, disk-full, soon, counts")
 	}
@@ -114,7 +118,7 @@ func (s Spec) String() string {
 		settings = append(settings, "soon="+s.Soon.String())
 	}
 	if s.Counts != "" {
-		settings = append(settings, "counts="+s.Counts)
+		settings = append(settings, "counts="+strings.NewReplacer("%", "%25", ",", "%2C").Replace(s.Counts))
 	}
 	return strings.Join(settings, ",")
 }

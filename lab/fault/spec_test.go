@@ -25,6 +25,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParse_AnyPath: the folder of a test may be called as it likes.
+func TestParse_AnyPath(t *testing.T) {
+	for _, path := range []string{"/tmp/a,b/c", "/tmp/100%/c", "/tmp/a%2Cb", "/tmp/ü b"} {
+		want := Spec{Drop: 0.5, Counts: path}
+		if got, err := Parse(want.String()); err != nil || got != want {
+			t.Errorf("%s is read as %+v, %v", want, got, err)
+		}
+	}
+}
+
 func TestParse_SaysWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                  "NAME=VALUE",
