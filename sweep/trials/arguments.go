@@ -2,6 +2,7 @@ package trials
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,7 +25,7 @@ func FromArguments(args []string) ([]byte, error) {
 			"e.g. sweep -m fhn/smoke %s", args[0])
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\nmethod: grid\nparameters:\n", base, args[0])
+	fmt.Fprintf(&b, "%s: %s\nmethod: grid\nparameters:\n", base, quoted(args[0]))
 	for _, a := range args[1:] {
 		key, text, found := strings.Cut(a, "=")
 		if !found || key == "" || text == "" {
@@ -52,9 +53,10 @@ func IsFile(base string) bool {
 }
 
 // quoted is a value that YAML reads as the same text: in quotation marks if it has a character with a meaning
-// there.
+// there, or is a word for nothing.
 func quoted(text string) string {
-	if strings.ContainsAny(text, `:{}[],&*#?|<>=!%@"' `+"`") {
+	nothing := slices.Contains([]string{"", "~", "null"}, strings.ToLower(text))
+	if nothing || strings.ContainsAny(text, `:{}[],&*#?|<>=!%@"' `+"`") {
 		return strconv.Quote(text)
 	}
 	return text
@@ -89,19 +91,22 @@ func valuesOf(text string) ([]string, error) {
 	if len(words) == 1 {
 		ends[0], ends[1] = 0, ends[0]
 	}
-	if ends[2] == 0 || (ends[1]-ends[0])/ends[2] > maxRange || (ends[1]-ends[0])*ends[2] <= 0 {
+	first, end, step := ends[0], ends[1], ends[2]
+	if steps := (float64(end) - float64(first)) / float64(step); !(steps > 0 && steps <= maxRange) {
 		return nil, fmt.Errorf("the range %s has no values, or too many", inside)
 	}
 	var list []string
-	// In either direction, and without the end, whether or not the step meets it.
-	for v := ends[0]; v != ends[1] && (v < ends[1]) == (ends[2] > 0); v += ends[2] {
-		list = append(list, strconv.Itoa(v))
+	// In either direction, and without the end, whether or not the step meets it; beyond the largest number is none.
+	for v := first; v != end && (v < end) == (step > 0); v += step {
+		if list = append(list, strconv.Itoa(v)); (v+step > v) != (step > 0) {
+			break
+		}
 	}
 	return list, nil
 }
 
 // divided are the values between commas, without the spaces around them. One in quotation marks, " or ', is as it is
-// between them.
+// between them, also if it is empty. A comma behind the last value is passed by.
 func divided(text string) ([]string, error) {
 	var list []string
 	for rest := text; ; {
@@ -114,8 +119,10 @@ func divided(text string) ([]string, error) {
 			}
 			list = append(list, inside)
 			_, more, found = strings.Cut(behind, ",")
-		} else {
-			list = append(list, strings.TrimSpace(value))
+		} else if value = strings.TrimSpace(value); value != "" {
+			list = append(list, value)
+		} else if found || list == nil {
+			return nil, fmt.Errorf(`a value is missing; "" is an empty one`)
 		}
 		if rest = more; !found {
 			return list, nil
