@@ -64,6 +64,11 @@ type Condition struct {
 	Fixed string `json:"fixed,omitempty"`
 }
 
+// has reports whether a value is one of those of the condition, where a number may be written otherwise.
+func (c *Condition) has(value string) bool {
+	return slices.ContainsFunc(c.Values, func(v string) bool { return alike(v, value) })
+}
+
 // Setting is one key with the text of its value.
 type Setting struct {
 	Key   string `json:"key"`
@@ -100,7 +105,7 @@ func (p *Parameter) Exists(s Settings) bool {
 		if c.Fixed != "" {
 			value, ok = c.Fixed, true
 		}
-		if !ok || !slices.Contains(c.Values, value) {
+		if !ok || !c.has(value) {
 			return false
 		}
 	}
@@ -222,8 +227,10 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 		check(n <= maxCells, "", "list the values that matter", "%d values are too many for a grid", n)
 	}
 	for _, c := range p.When {
+		check(len(c.Values) > 0, ".when", "name values, or leave the condition out",
+			"%s has no value at which the parameter exists", c.Key)
 		if c.Fixed != "" {
-			check(slices.Contains(c.Values, c.Fixed), ".when", "remove the parameter, or the condition",
+			check(c.has(c.Fixed) || len(c.Values) == 0, ".when", "remove the parameter, or the condition",
 				"%s is %s: the parameter never exists", c.Key, c.Fixed)
 			continue
 		}
@@ -235,7 +242,7 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 			continue
 		}
 		for _, v := range c.Values {
-			check(o.Distribution != Categorical || slices.Contains(o.Values, v), ".when",
+			check(o.Distribution != Categorical || o.Index(v) >= 0, ".when",
 				"its values are "+strings.Join(o.Values, ", "), "%s is never %s", c.Key, v)
 		}
 	}

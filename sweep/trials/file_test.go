@@ -220,6 +220,28 @@ func TestResolve_DependentKeys(t *testing.T) {
 	}
 }
 
+// TestResolve_ConditionsOnNumbers: a condition holds for a number however that is written, and one that never holds is
+// an error.
+func TestResolve_ConditionsOnNumbers(t *testing.T) {
+	const head = "preset: fhn/smoke\nmethod: grid\nparameters:\n  optim.rate: [1e-3, 1e-2]\n" +
+		"  optim.decay: {values: [0.5, 0.9], when: "
+	for text, want := range map[string]int{ // configurations; 0: an error
+		"{optim.rate: 0.001}}":                     3,
+		"{optim.rate: [1e-3, 0.010]}}":             4,
+		"{optim.rate: 0.002}}":                     0,
+		"{optim.rate: []}}":                        0,
+		"{seed: 1.0e0, optim.rate: [.001, 1e-2]}}": 4,
+	} {
+		f, _, err := readSpec(head + text + "\n")
+		switch {
+		case want == 0 && err == nil:
+			t.Errorf("%s is accepted", text)
+		case want > 0 && (err != nil || len(f.Spec.Combinations(10)) != want):
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestResolve_MetricsOfProtocols: a metric is accepted that some configuration of the sweep has.
 func TestResolve_MetricsOfProtocols(t *testing.T) {
 	const head = "preset: maze/smoke\nmethod: grid\nmetric: {name: eval/"
