@@ -49,15 +49,17 @@ func latency(times []float64) Latency {
 // Serving is how fast a served model answers. Latencies are those that clients see, with HTTP on the same
 // machine.
 type Serving struct {
-	Run       string  `json:"run"`
-	Clients   int     `json:"clients"`
-	Cores     int     `json:"cores"`
-	Seconds   float64 `json:"seconds"`
-	PerSecond float64 `json:"filtered_per_second"` // counted answers to observations, of all clients together
-	Filtered  Latency `json:"filtered"`            // answers to observations
-	Refused   Latency `json:"refused"`             // answers that the service is busy
-	Forecasts Latency `json:"forecasts"`           // of 100 steps and up to 4,096 paths
-	Step      Latency `json:"step"`                // a filter step alone, without HTTP
+	Run     string  `json:"run"`
+	Clients int     `json:"clients"`
+	Cores   int     `json:"cores"`
+	Seconds float64 `json:"seconds"`
+	// PerSecond are counted answers to observations, of all clients together, until the last of these clients ended:
+	// forecasts may take longer.
+	PerSecond float64 `json:"filtered_per_second"`
+	Filtered  Latency `json:"filtered"`  // answers to observations
+	Refused   Latency `json:"refused"`   // answers that the service is busy
+	Forecasts Latency `json:"forecasts"` // of 100 steps and up to 4,096 paths
+	Step      Latency `json:"step"`      // a filter step alone, without HTTP
 }
 
 // MeasureServing serves a run on a loopback address under a load, which grows during the first tenth of the time.
@@ -115,23 +117,26 @@ func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
 	// They begin one after the other, so that their connections are not all made at once.
 	for i, c := range list {
 		time.Sleep(time.Until(began.Add(load.Duration / 10 * time.Duration(i) / time.Duration(len(list)))))
-		wg.Go(func() { c.err = c.run() })
+		wg.Go(func() { c.err, c.lasted = c.run(), time.Since(began).Seconds() })
 	}
 	wg.Wait()
 	r.Seconds = time.Since(began).Seconds()
 	var filtered, forecasts, refused []float64
 	var err error
+	lasted := 0.0
 	for i, c := range list {
 		refused = append(refused, c.refused...)
 		if i < load.Clients {
-			filtered = append(filtered, c.answered...)
+			filtered, lasted = append(filtered, c.answered...), max(lasted, c.lasted)
 		} else {
 			forecasts = append(forecasts, c.answered...)
 		}
 		err = errors.Join(err, c.err)
 	}
 	r.Filtered, r.Forecasts, r.Refused = latency(filtered), latency(forecasts), latency(refused)
-	r.PerSecond = float64(len(filtered)) / r.Seconds
+	if lasted > 0 {
+		r.PerSecond = float64(len(filtered)) / lasted
+	}
 	return err
 }
 
@@ -144,6 +149,7 @@ type servedClient struct {
 	next              func(n int) (request any)
 	uncounted         int       // first answers
 	answered, refused []float64 // seconds
+	lasted            float64   // seconds of the measurement at its end
 	err               error
 }
 
