@@ -74,6 +74,33 @@ func TestFit_ATieGoesToTheSimpler(t *testing.T) {
 	}
 }
 
+// TestFit_AfterPrune: what prune removes of the candidates that lost is not what the choice among them needs.
+func TestFit_AfterPrune(t *testing.T) {
+	s, x := rng.New(3, rng.Episode).At(0, 0, 0), 0.0
+	f := attempt(t, "t,y_x", 120, func(i int) string {
+		x += s.Normal()
+		return fmt.Sprintf("%d,%.5f", i, x)
+	})
+	runs := t.TempDir()
+	before, err := f.Finish(runs, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := trials.Find(trials.PruneRequest{Runs: runs, Sweeps: f.Folder.Dir, Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range items {
+		if err := i.Remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, err := f.Finish(runs, 1)
+	if err != nil || after.Verdict != before.Verdict || after.Hash != before.Hash {
+		t.Errorf("%v after %d items were removed: %+v", err, len(items), after)
+	}
+}
+
 // TestFit_SeesPastControls: where a control acts a step later, a model of past controls is chosen, and no autoregression of
 // the test is more than the margin ahead of it.
 func TestFit_SeesPastControls(t *testing.T) {

@@ -25,11 +25,13 @@ const metric = "eval/validation/mase_mean"
 const metricPrefix = "eval/validation/prefix"
 
 // spec is the sweep of the plan, as a file: settings of all candidates as parameters, candidates as configurations
-// of method list in the order of the plan, and further seeds for the best one. It is a function of the plan.
+// of method list in the order of the plan, and further seeds for the best one. All runs keep their checkpoints: Finish
+// compares candidates by them, also when the fit is called again. It is a function of the plan.
 func (p *Plan) spec() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Made by switchyard fit: the same command continues it.\n"+
-		"preset: files\nmethod: list\nmetric: {name: %s, goal: minimize}\nconfirm: {top: 1, seeds: %d}\nparameters:\n",
+		"preset: files\nmethod: list\nmetric: {name: %s, goal: minimize}\nconfirm: {top: 1, seeds: %d}\nkeep: all\n"+
+		"parameters:\n",
 		metric, further)
 	for _, s := range append(slices.Clone(p.common), "model.kind=naive", fmt.Sprintf("seed=%d", p.Request.Seed)) {
 		key, value, _ := strings.Cut(s, "=")
