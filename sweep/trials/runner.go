@@ -178,12 +178,19 @@ func (r *runner) Drop(trial, replicate, replicates int) {
 	}
 }
 
-// discard deletes what needs much space of a run: its checkpoints and its log. Configuration and metrics stay. A
-// failure is logged; it only costs space.
+// discard deletes what needs much space of a run: its checkpoints and its log. Configuration and metrics stay. A run
+// that only has the name of a trial, because of which that has failed, is left alone. A failure is logged; it only costs
+// space.
 func (r *runner) discard(run string) {
-	folder := filepath.Join(r.runsDir, run)
-	err := errors.Join(disk.RemoveTree(disk.System(), filepath.Join(folder, store.Checkpoints)),
-		disk.RemoveTree(disk.System(), filepath.Join(folder, store.Log)))
+	info, err := store.Peek(r.runsDir, run)
+	if errors.Is(err, store.ErrNotFound) || err == nil && info.Sweep != r.name {
+		return
+	}
+	if err == nil {
+		folder := filepath.Join(r.runsDir, run)
+		err = errors.Join(disk.RemoveTree(disk.System(), filepath.Join(folder, store.Checkpoints)),
+			disk.RemoveTree(disk.System(), filepath.Join(folder, store.Log)))
+	}
 	if err != nil {
 		r.log.Warn("the checkpoints of a run stay on the disk", "run", run, "error", err)
 	}

@@ -317,17 +317,21 @@ func TestReaching_NoBound(t *testing.T) {
 
 func ignore(terminal.Progress) {}
 
-// TestRunner_Drop: a run that goes no further loses its checkpoints, unless all are kept.
+// TestRunner_Drop: a run that goes no further loses its checkpoints, unless all are kept. A run that only has the name of
+// a trial keeps them.
 func TestRunner_Drop(t *testing.T) {
-	for _, keep := range []Keep{KeepComplete, KeepBest, KeepAll} {
-		r := &runner{name: "s", keep: keep, runsDir: t.TempDir(), log: hclog.NewNullLogger()}
-		folder := filepath.Join(r.runsDir, RunName("s", 4, 2, 2), store.Checkpoints)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range []struct {
+		keep  Keep
+		sweep string // of the run
+		stays bool
+	}{{KeepComplete, "s", false}, {KeepBest, "s", false}, {KeepAll, "s", true}, {KeepComplete, "", true}, {KeepBest, "other", true}} {
+		r := &runner{name: "s", keep: c.keep, runsDir: t.TempDir(), log: hclog.NewNullLogger()}
+		r.Drop(4, 2, 2) // it has not begun
+		name := RunName("s", 4, 2, 2)
+		made{name: name, sweep: c.sweep, state: store.Finished, steps: []uint64{5}}.make(t, r.runsDir)
 		r.Drop(4, 2, 2)
-		if _, err := os.Stat(folder); (err == nil) != (keep == KeepAll) {
-			t.Errorf("keep: %s leaves the checkpoints: %t", keep, err == nil)
+		if _, err := os.Stat(filepath.Join(r.runsDir, name, store.Checkpoints)); (err == nil) != c.stays {
+			t.Errorf("keep: %s leaves the checkpoints of a run of sweep %q: %t", c.keep, c.sweep, err == nil)
 		}
 	}
 }
