@@ -114,6 +114,18 @@ func TestParameter_Rounds(t *testing.T) {
 	}
 }
 
+// TestParameter_MultiplesAreCounted: more of them than a number can count are no range, and would all be its beginning.
+func TestParameter_MultiplesAreCounted(t *testing.T) {
+	p := Parameter{Key: "x", Distribution: QUniform, Min: 0, Max: 1e20, Q: 1}
+	if list := p.faults("x", Random, nil); list == nil {
+		t.Errorf("it is taken, and the values are %s to %s", p.At(0.2), p.At(0.9))
+	}
+	p.Max = 1e15
+	if list := p.faults("x", Random, nil); list != nil || p.At(0.5) != "500000000000000" {
+		t.Errorf("got %v, %s", list, p.At(0.5))
+	}
+}
+
 // TestQNormal_HasOneZero: a small number below 0 is the same multiple, and the same text, as one above.
 func TestQNormal_HasOneZero(t *testing.T) {
 	p := Parameter{Distribution: QNormal, Sigma: 1, Q: 1}

@@ -218,6 +218,8 @@ func (p *Parameter) faults(path string, method Method, before map[string]*Parame
 	if p.stepped() && !p.normal() && len(list) == 0 {
 		low, high := p.multiples()
 		check(low <= high, ".q", "a smaller q, or a wider range", "no multiple of %g lies from %g to %g", p.Q, p.Min, p.Max)
+		check(high-low < 1<<53, ".q", "a greater q, or a smaller range", "from %g to %g are too many multiples of %g", p.Min,
+			p.Max, p.Q)
 	}
 	// Only a parameter without other faults has cells to count.
 	if method == Grid && len(list) == 0 {
