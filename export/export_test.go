@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/model/slds"
 	"github.com/switchyard-ml/switchyard/rng"
+	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // exported is a small SLDS in units of its own.
@@ -130,6 +131,40 @@ func TestFiles_ONNX(t *testing.T) {
 	}
 	if _, err := decode([]byte("\x3a\x7f")); !errors.Is(err, errONNX) {
 		t.Errorf("a torn file: %v", err)
+	}
+}
+
+// TestFiles_WeightsOfAllGraphs: what a graph finds under the name of a weight is its own, also where bodies lie across
+// the channels, so that graphs put them into order.
+func TestFiles_WeightsOfAllGraphs(t *testing.T) {
+	s := slds.DefaultSettings()
+	s.Bodies, s.Latent, s.Switches, s.Hidden, s.Blocks = "1,3:2/2,4:1", 3, 2, 9, 1
+	made, err := s.New(model.Data{NX: 4, NU: 2}, rng.New(3, rng.Init))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := Model{
+		Description: Description{NX: 4, NU: 2}, Tensors: Parameters(made),
+		Graphs: made.(model.Forecasting).NewForecaster().(model.Exporter).Graphs(5),
+	}
+	list, err := Files(m, Safetensors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tensors, err := checkpoint.Decode(list[0].Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range m.Graphs {
+		for _, w := range g.Weights {
+			found, err := tensors.Tensor(w.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if values, err := checkpoint.Values[float32](found); err != nil || !slices.Equal(values, w.Values) {
+				t.Errorf("%s finds another %s: %d values, not %d (%v)", g.Name, w.Name, len(values), len(w.Values), err)
+			}
+		}
 	}
 }
 

@@ -138,7 +138,7 @@ func (u unrolled) input(in Value, p Places) {
 				w[c*len(columns)+j] = 1
 			}
 			names[in.Name] = u.Op("MatMul", in.Name,
-				u.Constant(fmt.Sprintf("%s.body%d", in.Name, k+1), p.Width, len(columns), w))
+				u.Constant(fmt.Sprintf("%s%d.body%d", in.Name, p.Width, k+1), p.Width, len(columns), w))
 		}
 	}
 }
@@ -169,7 +169,8 @@ func (u unrolled) output(out Value, p Places) {
 		for i, c := range order {
 			w[i*p.Width+c] = 1
 		}
-		y = u.Op("MatMul", y, u.Constant(out.Name+".order", p.Width, p.Width, w))
+		// Graphs of a model share weights by name, and x of several steps is wider than x of one.
+		y = u.Op("MatMul", y, u.Constant(fmt.Sprintf("%s.order%d", out.Name, p.Width), p.Width, p.Width, w))
 	}
 	u.Output(out.Name, y, p.Width, out.Doc)
 }
