@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
 // table writes a CSV file of one column x over so many steps.
@@ -286,6 +287,19 @@ func TestPlan_OfImages(t *testing.T) {
 	}
 	if p, err := r.Plan(); err != nil || len(p.Candidates) == 0 {
 		t.Errorf("--budget %v: %v", r.Budget, err)
+	}
+}
+
+// TestPrepare_SeedTooLarge: a seed that no run takes is refused as what was asked for, not as a line of a file.
+func TestPrepare_SeedTooLarge(t *testing.T) {
+	dir := t.TempDir()
+	r := &Request{
+		Kinds: config.Builtin().Kinds(), Paths: []string{table(t, 100, wave)}, Budget: time.Second, Workers: 1, Seed: 1 << 63,
+		Families: []string{"arhmm"},
+	}
+	_, err := r.Prepare(trials.Folder{Dir: dir, Name: "x"}, dir)
+	if !errors.Is(err, config.ErrUsage) || !strings.Contains(err.Error(), "9223372036854775808") || strings.Contains(err.Error(), "spec.yaml") {
+		t.Error(err)
 	}
 }
 

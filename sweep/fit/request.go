@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -118,9 +119,12 @@ func (r *Request) absolute() ([]string, error) {
 	return paths, job.Fits(resolved.Config, changing)
 }
 
-// settle checks the settings, and completes r.Read by those that say how files are read. Where both say it, the
+// settle checks seed and settings, and completes r.Read by those that say how files are read. Where both say it, the
 // settings count, as they do for the candidates.
 func (r *Request) settle() error {
+	if r.Seed > math.MaxInt64 {
+		return config.Usagef("--seed %d: at most %d", r.Seed, uint64(math.MaxInt64))
+	}
 	for _, s := range r.Settings {
 		if err := r.check(s); err != nil {
 			return err
