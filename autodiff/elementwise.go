@@ -97,8 +97,8 @@ func softmaxVJP(x, y Tensor, scale float32) {
 	}
 }
 
-// LimitSum writes y = x/m with m = max(0, Σⱼ xⱼ − 1) + 1, row by row: a row whose sum is above one is scaled down to that
-// sum. x is not negative, and y is not x where the tape records.
+// LimitSum writes y = x/m with m = max(0, Σⱼ xⱼ − 1) + 1, row by row: a row whose sum is above one is scaled down to
+// a sum of one. x is not negative, and y is not x where the tape records.
 func (t *Tape) LimitSum(y, x Tensor) {
 	sameShape("LimitSum", y, x)
 	for row := range x.Rows {

@@ -179,8 +179,8 @@ func (r *runner) Drop(trial, replicate, replicates int) {
 }
 
 // discard deletes what needs much space of a run: its checkpoints and its log. Configuration and metrics stay. A run
-// that only has the name of a trial, because of which that has failed, is left alone. A failure is logged; it only costs
-// space.
+// that only has the name of a trial, because of which that has failed, is left alone. A failure is logged; it only
+// costs space.
 func (r *runner) discard(run string) {
 	info, err := store.Peek(r.runsDir, run)
 	if errors.Is(err, store.ErrNotFound) || err == nil && info.Sweep != r.name {
