@@ -23,7 +23,7 @@ func TestServing_RateOfAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := float64(r.Filtered.Count)
-	if answers == 0 || r.PerSecond < 2*answers/r.Seconds {
-		t.Errorf("%g answers in 0.3 s of %g s are %g per second", answers, r.Seconds, r.PerSecond)
+	if answers == 0 || r.PerSecond <= answers/r.Seconds {
+		t.Errorf("%g answers before the end of %g s are %g per second", answers, r.Seconds, r.PerSecond)
 	}
 }
