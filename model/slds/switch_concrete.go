@@ -46,7 +46,7 @@ func (c *concreteSwitch) draw(d *dynamics, i int, logits autodiff.Tensor, temper
 		d.tape.Concrete(s, logits, noise, temperature, hard)
 		return
 	}
-	gates := c.cfg.Weights.Draw(d.tape, s)
+	gates := c.cfg.Weights.Unlimited(d.tape, s)
 	d.tape.BinaryConcrete(gates, logits, noise, temperature, hard)
 	c.cfg.Weights.Limit(d.tape, s, gates)
 }

@@ -34,20 +34,20 @@ func (k Weights) Mix(t *autodiff.Tape, w, scores autodiff.Tensor) {
 		t.Softmax(w, scores)
 		return
 	}
-	gates := k.Draw(t, w)
+	gates := k.Unlimited(t, w)
 	t.Sigmoid(gates, scores)
 	k.Limit(t, w, gates)
 }
 
-// Draw is where gates go that become the weights w: w, if nothing else becomes of them.
-func (k Weights) Draw(t *autodiff.Tape, w autodiff.Tensor) autodiff.Tensor {
+// Unlimited is where gates are written of which Limit makes the weights w: w itself where there is no limit.
+func (k Weights) Unlimited(t *autodiff.Tape, w autodiff.Tensor) autodiff.Tensor {
 	if k == Limited {
 		return t.New(w.Rows, w.Cols)
 	}
 	return w
 }
 
-// Limit makes the weights w of gates that were written where Draw said.
+// Limit makes the weights w of gates that are in Unlimited.
 func (k Weights) Limit(t *autodiff.Tape, w, gates autodiff.Tensor) {
 	if k == Limited {
 		t.LimitSum(w, gates)
