@@ -102,7 +102,7 @@ func softmaxVJP(x, y Tensor, scale float32) {
 func (t *Tape) LimitSum(y, x Tensor) {
 	sameShape("LimitSum", y, x)
 	for row := range x.Rows {
-		m := 1 + excess(x.row(row))
+		m := limit(x.row(row))
 		for i, v := range x.row(row) {
 			y.row(row)[i] = v / m
 		}
@@ -116,15 +116,15 @@ type limitSumRecord struct{ x, y Tensor }
 func (r *limitSumRecord) backward(*Tape) {
 	for row := range r.x.Rows {
 		dx, y, dy := r.x.gradRow(row), r.y.row(row), r.y.gradRow(row)
-		above := excess(r.x.row(row))
+		m := limit(r.x.row(row))
 		for i, g := range dy {
-			dx[i] += g / (1 + above)
+			dx[i] += g / m
 		}
-		if above == 0 {
+		if m == 1 {
 			continue
 		}
 		for j, g := range dy {
-			term := float32(float32(g/(1+above)) * y[j])
+			term := float32(float32(g/m) * y[j])
 			for i := range dx {
 				dx[i] -= term
 			}
@@ -132,13 +132,13 @@ func (r *limitSumRecord) backward(*Tape) {
 	}
 }
 
-// excess is by how much the sum is above one, or 0.
-func excess(x []float32) float32 {
+// limit is m of LimitSum.
+func limit(x []float32) float32 {
 	var sum float32
 	for _, v := range x {
 		sum += v
 	}
-	return max(0, sum-1)
+	return max(0, sum-1) + 1
 }
 
 // WeightedSum returns the scalar Σ cᵢ·xᵢ of at most 6 scalars, in their order.

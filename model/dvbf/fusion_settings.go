@@ -53,11 +53,10 @@ func (s *FusionSettings) New(d model.Data, key rng.Key) (model.Model, error) {
 
 // Describe names the variant.
 func (s *FusionSettings) Describe() model.Description {
-	other := map[statespace.Weights]statespace.Weights{
-		statespace.Softmax: statespace.Sigmoid,
-		statespace.Sigmoid: statespace.Softmax,
-		statespace.Limited: statespace.Softmax,
-	}[s.Weights]
+	other := statespace.Sigmoid
+	if s.Weights.Gates() {
+		other = statespace.Softmax
+	}
 	return model.Description{
 		Text:  fmt.Sprintf("%s weights that are a function of the past, %d systems", s.Weights, s.Switches),
 		Bound: "ELBO, which is the objective", Variant: "fusion", Others: []string{"model.weights=" + string(other)},
