@@ -62,11 +62,7 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 		Controls: widened(q.Controls, q.Horizon, B, S, q.Prefix.NU),
 	}
 	var each Forecast
-	if _, varies := f.(Varied); varies {
-		forecastApart(f, &each, wide, S, asked)
-	} else {
-		f.Forecast(&each, wide)
-	}
+	forecastPaths(f, &each, wide, S, asked)
 	dst.Resize(q.Horizon, B, S, each.NX, each.M)
 	each.spread(dst, S, B)
 	return wide.Prefix
@@ -75,10 +71,14 @@ func ahead(f Forecaster, dst *Forecast, q Query, which gaps) Batch {
 // rollouts are count of so many, from number first on: see First and Of of a Query.
 type rollouts struct{ first, count, of int }
 
-// forecastApart answers a query about sequences that are paths, path·B+i of so many paths, by a query for each path:
-// the single rollouts of one query would all be the first, and have what is of that one alone. Path k has what is of
-// rollout k of those that are asked for, modulo their number.
-func forecastApart(f Forecaster, dst *Forecast, q Query, paths int, asked rollouts) {
+// forecastPaths answers a query about sequences that are paths, path·B+i of so many paths. Where rollouts vary, each
+// path has a query: the single rollouts of one query would all be the first, and have what is of that one alone. Path k
+// has what is of rollout k of those that are asked for, modulo their number.
+func forecastPaths(f Forecaster, dst *Forecast, q Query, paths int, asked rollouts) {
+	if _, varies := f.(Varied); !varies {
+		f.Forecast(dst, q)
+		return
+	}
 	n, B := q.Prefix.B, q.Prefix.B/paths
 	d, noise := f.Dims(), q.Noise
 	dst.Resize(q.Horizon, n, 1, d.NX, d.M)

@@ -93,11 +93,7 @@ func (w *filling) draw(t int) []float32 {
 		Controls: w.wide.Controls[t*rows*w.b.NU:][:rows*w.b.NU],
 	}
 	var next Forecast
-	if _, varies := w.f.(Varied); varies { // a fill has the parameters of the rollout that goes on from it
-		forecastApart(w.f, &next, q, w.n, w.asked)
-	} else {
-		w.f.Forecast(&next, q)
-	}
+	forecastPaths(w.f, &next, q, w.n, w.asked) // a fill has the parameters of the rollout that goes on from it
 	return next.Draw
 }
 
