@@ -129,7 +129,7 @@ func absolutePaths(s *files.Settings) ([]string, error) {
 		return nil, config.Hint(config.Usagef("env.kind=files needs env.files"), "e.g. env.files='data/*.npz'")
 	}
 	paths := strings.Split(s.Files, ",")
-	if err := noComma(Torn(paths)); err != nil {
+	if err := nameable(Torn(paths)); err != nil {
 		return nil, err
 	}
 	for i, p := range paths {

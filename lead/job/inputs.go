@@ -32,19 +32,19 @@ func Fits(c config.Config, more int) error {
 // one that is not in UTF-8, as a configuration is.
 func Listed(paths []string) (string, error) {
 	for _, p := range paths {
-		if !utf8.ValidString(p) {
-			return "", config.Hint(config.Usagef("%q: env.files cannot name a path that is not in UTF-8", p),
-				"rename the file or its folder")
-		}
-		if err := noComma(p); err != nil {
+		if err := nameable(p); err != nil {
 			return "", err
 		}
 	}
 	return strings.Join(paths, ","), nil
 }
 
-// noComma returns a usage error for a path that env.files cannot name.
-func noComma(path string) error {
+// nameable returns a usage error for a path that env.files cannot name.
+func nameable(path string) error {
+	if !utf8.ValidString(path) {
+		return config.Hint(config.Usagef("%q: env.files cannot name a path that is not in UTF-8", path),
+			"rename the file or its folder")
+	}
 	if !strings.Contains(path, ",") {
 		return nil
 	}
