@@ -2,11 +2,11 @@ package trials
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/setting"
 )
 
 // FromArguments writes the sweep file of a command line in the manner of Hydra: a preset or a configuration file,
@@ -52,22 +52,20 @@ func IsFile(base string) bool {
 	return strings.HasSuffix(base, ".yaml") || strings.HasSuffix(base, ".yml")
 }
 
-// quoted is a value that YAML reads as the same text: in quotation marks if it has a character with a meaning
-// there, or is a word for nothing.
+// quoted is a value that YAML reads as the same text; a number stands as it is.
 func quoted(text string) string {
-	nothing := slices.Contains([]string{"", "~", "null"}, strings.ToLower(text))
-	if nothing || strings.ContainsAny(text, `:{}[],&*#?|<>=!%@"' `+"`") {
-		return strconv.Quote(text)
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		return text
 	}
-	return text
+	return setting.Quote(text)
 }
 
 // maxRange is the most values of a range.
 const maxRange = 10_000
 
-// valuesOf are the values that a text lists: what stands between commas (divided), or the numbers of a range, whose end is
-// left out, as in Python. A range with one number begins at 0; its step may be negative. A range that is empty,
-// or longer than maxRange, is an error.
+// valuesOf are the values that a text lists: what stands between commas (divided), or the numbers of a range, whose end
+// is left out, as in Python. A range with one number begins at 0; its step may be negative. A range that is empty, or
+// longer than maxRange, is an error.
 func valuesOf(text string) ([]string, error) {
 	inside, isRange := call(text, "range")
 	if choices, ok := call(text, "choice"); ok {
