@@ -23,7 +23,7 @@ var problemFiles = []struct{ name, text string }{
 	{"section_as_value", "optim: 3\n"},
 	{"value_as_section", "optim:\n  rate:\n    x: 1\n"},
 	{"wrong_types", "seed: -1\nenv:\n  length: long\nmodel:\n  gate: yes\noptim:\n  rate: fast\ncluster:\n  failure_detection: 5\n"},
-	{"out_of_range", "optim:\n  rate: 0\n  beta1: 1\n  decay: 1.5\ntrain:\n  steps: 0\n"},
+	{"out_of_range", "optim:\n  rate: 0\n  beta1: 1\n  epsilon: 1e-40\n  decay: 1.5\ntrain:\n  steps: 0\nenv:\n  length: 3\n"},
 	{"unknown_word", "model:\n  switching: concret\n  weights: hardmax\n"},
 	{"twice", "seed: 1\noptim:\n  rate: 1e-3\n  rate: 1e-4\n"},
 	{"no_value", "optim:\n  rate:\n"},

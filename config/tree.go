@@ -26,7 +26,7 @@ type Config struct {
 type Env struct {
 	Kind     string `yaml:"kind" doc:"source of the sequences" source:"paper, section FitzHugh-Nagumo"`
 	Episodes int    `yaml:"episodes" want:"[1,16777216]" doc:"distinct training episodes" source:"paper, FHN: 100"`
-	Length   int    `yaml:"length" want:"[2,100000]" doc:"time steps of a training episode" source:"paper, FHN: 400"`
+	Length   int    `yaml:"length" want:"[4,100000]" doc:"time steps of a training episode" source:"paper, FHN: 400"`
 	Window   int    `yaml:"window" want:"[0,100000]" doc:"time steps of the windows cut from an episode; 0: the whole episode" source:"authors' code: 40"`
 
 	Settings any // of the kind, a pointer to the struct that its Kind makes
@@ -56,7 +56,7 @@ type Optim struct {
 	Factors    string  `yaml:"factors" was:"\"\"" doc:"factors on the learning rate of groups of parameters, named by a parameter or by the first parts of its name, e.g. transition.Q=10,encoder=0.5; the longest match counts; empty: none"`
 	Beta1      float64 `yaml:"beta1" want:"[0,1)" doc:"decay of Adam's first moment"`
 	Beta2      float64 `yaml:"beta2" want:"[0,1)" doc:"decay of Adam's second moment"`
-	Epsilon    float64 `yaml:"epsilon" want:"(0,1]" doc:"added to the root of Adam's second moment"`
+	Epsilon    float64 `yaml:"epsilon" want:"[1e-37,1]" doc:"added to the root of Adam's second moment"`
 	Average    float64 `yaml:"average" was:"0" want:"[0,1)" doc:"memory of the exponential (Polyak) average of the parameters over updates, which is validated and evaluated instead of the last parameters; 0: no average"`
 }
 

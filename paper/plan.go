@@ -322,7 +322,7 @@ func ablationGroups(env string) []*Group {
 		{"deterministic", "deterministic"},
 		{"categorical", "categorical"},
 	} {
-		for _, weights := range []string{"softmax", "sigmoid"} {
+		for _, weights := range []string{"softmax", "sigmoid", "limited"} {
 			if s.key == "categorical" && weights != "softmax" {
 				continue // its weights are probabilities
 			}
