@@ -114,6 +114,9 @@ type limitSumRecord struct{ x, y Tensor }
 
 // x̄ += ȳ/m, and where m > 1, x̄ −= ⟨ȳ/m, y⟩, term by term
 func (r *limitSumRecord) backward(*Tape) {
+	if r.x.Grad == nil {
+		return
+	}
 	for row := range r.x.Rows {
 		dx, y, dy := r.x.gradRow(row), r.y.row(row), r.y.gradRow(row)
 		m := limit(r.x.row(row))

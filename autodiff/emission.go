@@ -150,6 +150,9 @@ type hideRowsRecord struct{ x, seen, y Tensor }
 
 // x̄ += ȳ in the rows seen
 func (r *hideRowsRecord) backward(*Tape) {
+	if r.x.Grad == nil {
+		return
+	}
 	r.y.settle()
 	r.x.settle()
 	for row := range r.y.Rows {

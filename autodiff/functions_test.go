@@ -37,12 +37,14 @@ var functionTests = []opTest{
 	unary("ReLU", false, (*Tape).ReLU, func(x float64) float64 { return max(x, 0) }),
 }
 
-// TestConstants: an operation on any tensors adds nothing to a constant.
+// TestConstants: an operation on any tensors, or on observations, adds nothing to a constant.
 func TestConstants(t *testing.T) {
 	tape := NewTape(NewParams())
 	c, y, leaf := tape.Constant(coefficients(4), 2, 2), tape.New(2, 2), tape.New(2, 2)
 	tape.Softmax(y, c)
 	tape.Sigmoid(y, c)
+	tape.LimitSum(y, tape.HideRows(c, tape.Constant([]float32{1, 0}, 2, 1)))
+	tape.LimitSum(y, c)
 	tape.Concat(leaf, tape.Softplus(c, 0.1))
 	tape.Backward(tape.Sum(tape.Add(tape.Repeat(tape.Columns(c, 0, 2).Slice(0, 1), 2), tape.Add(y, leaf))))
 }
