@@ -41,6 +41,7 @@ var modelTests = []opTest{
 		return dot(t, t.BackwardLSTM(in[0], u, LSTMWeights{w[0], w[1], w[2]}, 2))
 	}},
 	{name: "Mixture", inputs: [][2]int{{4, 3}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(true)},
+	{name: "Mixture/made", inputs: [][2]int{{4, 3}, {6, 2}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(true)},
 	{name: "Mixture/absolute", inputs: [][2]int{{4, 3}, {6, 2}}, weights: [][2]int{{6, 3}, {4, 3}}, f: mixtureTest(false)},
 	{name: "VarianceMixture", inputs: [][2]int{{6, 4}, {4, 3}}, f: func(t *Tape, in []Tensor, _ []*Weight) Tensor {
 		y := t.New(6, 3)
@@ -148,8 +149,11 @@ var modelTests = []opTest{
 }
 
 func mixtureTest(residual bool) func(t *Tape, in []Tensor, w []*Weight) Tensor {
-	return func(t *Tape, in []Tensor, w []*Weight) Tensor { // in: z of the first step, weights of all
+	return func(t *Tape, in []Tensor, w []*Weight) Tensor { // in: z of the first step, weights of all, and u if it is made
 		z, u := t.New(8, 3), normalNoise(t, 6, 2)
+		if len(in) > 2 {
+			u = in[2]
+		}
 		t.Concat(z.Block(0, 2), in[0].Slice(0, 2))
 		m := t.Mixture(MixtureArgs{
 			Y: z.Slice(2, 8), Weights: in[1], Z: z.Slice(0, 6), U: u, A: w[0], B: w[1], Residual: residual, Block: 2,

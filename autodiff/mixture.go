@@ -28,7 +28,7 @@ type MixtureArgs struct {
 func (t *Tape) Mixture(a MixtureArgs) Mixture {
 	m := a.Weights.Cols
 	shapeCheck(a.A.Rows == m*a.Z.Cols && a.A.Cols == a.Y.Cols, "Mixture", a.Z, a.Y)
-	clearAll(a.Y, a.Weights, a.Z)
+	clearAll(a.Y, a.Weights, a.Z, a.U)
 	r := mixGroupRecord{args: a, outerZ: t.scratch(a.Y.Rows, m*a.Z.Cols)}
 	if a.U.Cols > 0 {
 		r.outerU = t.scratch(a.Y.Rows, m*a.U.Cols)
