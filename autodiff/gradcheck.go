@@ -22,10 +22,16 @@ type GradCheck struct {
 	Tolerance float64 // allowed |difference| relative to the root-sum-square of gradient times direction
 }
 
-// Run returns an error that names the first direction v in which (f(x+hv) − f(x−hv))/2h and ⟨∇f, v⟩ differ at
-// every step h by more than the tolerance times √Σ(∇fᵢvᵢ)², the size that a sum of so many terms has. The elements
-// of the directions are drawn from normal, standard normals. It evaluates Loss twice for every step that is tried.
+// Run returns an error that names a derivative that is not finite, or the first direction v in which (f(x+hv) −
+// f(x−hv))/2h and ⟨∇f, v⟩ differ at every step h by more than the tolerance times √Σ(∇fᵢvᵢ)², the size that a sum of so
+// many terms has. The elements of the directions are drawn from normal, standard normals. It evaluates Loss twice for
+// every step that is tried.
 func (c GradCheck) Run(normal func() float64) error {
+	for i, g := range c.Gradient {
+		if g-g != 0 {
+			return fmt.Errorf("derivative %d of %d is %v", i, len(c.Gradient), g)
+		}
+	}
 	at := append([]float32(nil), c.Values...)
 	defer copy(c.Values, at)
 	direction := make([]float64, len(at))
