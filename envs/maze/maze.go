@@ -15,8 +15,8 @@ const (
 	MaxBalls = 32
 	// subStep is the longest step of the integrator, in seconds.
 	subStep = 1.0 / 160
-	// minFree is the smallest share of the square that must be free for an agent to start: its place is found by trial
-	// and error.
+	// minFree is the smallest share of the square that must be free for an agent to start, wherever the others are: its
+	// place is found by trial and error.
 	minFree = 0.05
 )
 
@@ -65,7 +65,7 @@ func New(cfg Config) (*Env, error) {
 		Name: "maze", Observation: 2 * cfg.Balls, Control: 2 * cfg.Balls, State: 4 * cfg.Balls,
 		Labels: labels(cfg.Balls), DT: cfg.DT,
 	}}
-	if share := e.crowding(); share > 0.5 || !e.roomy() {
+	if !e.roomy() {
 		return nil, fmt.Errorf("%w: no room for %d agents of radius %v", ErrConfig, cfg.Balls, cfg.Radius)
 	}
 	return e, nil
@@ -99,17 +99,17 @@ func (e *Env) crowding() float64 {
 	return float64(e.cfg.Balls-1) * math.Pi * float64(reach*reach) / 4
 }
 
-// roomy is true if a single agent has room in at least a share minFree of the square, looked at on a grid. The grid
-// has 200×200 points; it stops once enough are free.
+// roomy is true if the last agent has room in at least a share minFree of the square, looked at on a grid: where it is
+// free for a single agent, less what the others may take. The grid has 200×200 points; it stops once enough are free.
 func (e *Env) roomy() bool {
 	const n = 200
-	free := 0
-	for i := 0; i < n*n && free < minFree*n*n; i++ {
+	free, enough := 0, int(math.Ceil((minFree+e.crowding())*n*n))
+	for i := 0; i < n*n && free < enough; i++ {
 		if e.world.Free(planar.Vec{X: (float64(2*(i%n)) + 1 - n) / n, Y: (float64(2*(i/n)) + 1 - n) / n}, nil) {
 			free++
 		}
 	}
-	return free >= minFree*n*n
+	return free >= enough
 }
 
 // Spec returns the dimensions: per agent two observations, two controls, four states and four labels.

@@ -214,7 +214,13 @@ func TestNew_ReportsEveryFault(t *testing.T) {
 	full.Walls = append(full.Walls, planar.Box{Min: planar.Vec{X: -1, Y: -1}, Max: planar.Vec{X: 1, Y: 0.9}})
 	large := maze.A()
 	large.Radius, large.Balls = 0.4, 4
-	for name, c := range map[string]maze.Config{"walls everywhere": full, "large agents": large} {
+	// A room of .6 × .6, and 32 agents: they would look for places without end.
+	crowded := maze.A()
+	crowded.Balls, crowded.Walls = 32, []planar.Box{
+		{Min: planar.Vec{X: -1, Y: -1}, Max: planar.Vec{X: 1, Y: 0.4}},
+		{Min: planar.Vec{X: -1, Y: 0.4}, Max: planar.Vec{X: 0.4, Y: 1}},
+	}
+	for name, c := range map[string]maze.Config{"walls everywhere": full, "large agents": large, "a small room": crowded} {
 		if _, err := maze.New(c); !errors.Is(err, maze.ErrConfig) {
 			t.Errorf("%s: err = %v, want ErrConfig", name, err)
 		}
