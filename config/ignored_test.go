@@ -38,6 +38,8 @@ func TestFamilies_IgnoredOptionsAreFaults(t *testing.T) {
 		{"ball", "model.kind=kvae model.convolutions=0 model.channels=7", "there are no convolutions"},
 		{"maze", "model.kind=kvae model.convolutions=2", "are vectors"},
 		{"maze", "model.kind=kvae model.channels=7", "are vectors"},
+		{"files", "env.files=x.npz model.kind=kvae model.convolutions=2", "are vectors"},
+		{"files", "env.files=x.npz model.kind=kvae model.channels=7", "are vectors"},
 		{"maze", "train.outer_rate=0.5", "it has no effect without train.method=diloco"},
 		{"maze", "train.outer_momentum=0.5", "it has no effect without train.method=diloco"},
 		{"maze", "train.method=diloco train.replicas=2 train.local_steps=100 optim.outlier=50", "the running norm restarts in each round"},

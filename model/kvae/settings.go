@@ -135,7 +135,7 @@ func (s *Settings) Ignored(setup model.Setup) []model.Fault {
 	case s.Convolutions == 0:
 		ignored("leave it out, or set model.convolutions", "there are no convolutions with model.convolutions=0",
 			"model.channels")
-	case setup.Data.NX > 0:
+	case setup.Data.NX > 0, setup.Env == "files": // also of images, whose shape no model is told
 		ignored("leave it out", "observations of env.kind="+setup.Env+" are vectors, which have no convolutions",
 			"model.convolutions", "model.channels")
 	}
