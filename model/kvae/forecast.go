@@ -75,11 +75,19 @@ func (f *forecaster) decode(a autodiff.Tensor) (mean, sd autodiff.Tensor) {
 	return mean, sd
 }
 
+// rows is how many rows of other families a filter of so many steps counts as, by the memory that it takes: a step has
+// a dozen matrices of codes and of states. No draw depends on it, as filter and smoother have none.
+func (f *forecaster) rows(steps int) int {
+	const usual = 128 // elements of the matrices that take as much memory as a row
+	n := &f.m.state
+	return steps * max(1, (n.na*n.na+n.nz*n.nz)/usual)
+}
+
 // Filter infers mean and standard deviation of z_t given the codes up to then, and the mixing weights α_t. They
 // are exact given the codes, so that no noise is needed and the first step is like the others.
 func (f *forecaster) Filter(dst *model.Filtering, prefix model.Batch, _ rng.Stream) {
 	dst.Resize(prefix.T, prefix.B, f.m.dims.NZ, f.m.dims.M)
-	f.prefixes.Each(f.tape, prefix, 1, prefix.T, func(g statespace.Group) {
+	f.prefixes.Each(f.tape, prefix, 1, f.rows(prefix.T), func(g statespace.Group) {
 		p := f.infer(g.Batch)
 		scatter(dst.Mean, p.mean, g, prefix.B)
 		scatter(dst.SD, deviations(f.tape, p.cov, f.m.dims.NZ), g, prefix.B)
@@ -93,7 +101,7 @@ func (f *forecaster) Interpolates() {}
 // Smooth infers all states from all observations that were seen, and decodes their means.
 func (f *forecaster) Smooth(dst *model.Smoothing, b model.Batch) {
 	dst.Resize(b.T, b.B, f.m.dims.NX, f.m.dims.NZ)
-	f.prefixes.Each(f.tape, b, 1, b.T, func(g statespace.Group) {
+	f.prefixes.Each(f.tape, b, 1, f.rows(b.T), func(g statespace.Group) {
 		p := f.infer(g.Batch)
 		s := p.smooth()
 		scatter(dst.Mean, s.mean, g, b.B)

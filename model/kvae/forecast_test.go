@@ -159,3 +159,29 @@ func TestCodec_LastLayerMeetsEveryPixel(t *testing.T) {
 		t.Errorf("logits %v, want %v", got.Value, want.Value)
 	}
 }
+
+// TestSmooth_MemoryOfWideCodes: sequences with many channels are taken in small groups, since each step has matrices of
+// the codes; no group shows in an answer.
+func TestSmooth_MemoryOfWideCodes(t *testing.T) {
+	const steps, n, most = 4, 512, 100 << 20
+	m := newModel(tiny(nil), model.Data{NX: 64})
+	f := m.NewForecaster().(*forecaster)
+	b := modeltest.Case{NX: 64}.Batch(steps, n)
+	var all, one model.Smoothing
+	f.Smooth(&all, b)
+	if bytes := f.tape.Bytes(); bytes > most {
+		t.Errorf("smoothing %d steps of %d codes took %d MiB", steps*n, m.state.na, bytes>>20)
+	}
+	var last model.Batch
+	last.Resize(steps, 1, b.NX, 0)
+	for step := range steps {
+		copy(last.Observations[step*b.NX:(step+1)*b.NX], b.Observations[(step*n+n-1)*b.NX:])
+	}
+	f.Smooth(&one, last)
+	for step := range steps {
+		at := (step*n + n - 1) * one.NZ
+		if got, want := all.Mean[at:at+one.NZ], one.Mean[step*one.NZ:][:one.NZ]; !slices.Equal(got, want) {
+			t.Errorf("step %d: %v among others, %v alone", step, got, want)
+		}
+	}
+}
