@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-ml/switchyard/coordinator"
 	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/internal/terminal"
+	"github.com/switchyard-ml/switchyard/internal/vector"
 	"github.com/switchyard-ml/switchyard/lead/job"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/store"
@@ -156,11 +157,12 @@ func measured(seconds float64) float64 {
 	return math.Round(seconds*scale) / scale
 }
 
-// newAdviser returns an adviser for a run of this configuration.
+// newAdviser returns an adviser for a run of this configuration. What the run cannot have counts as a habit.
 func newAdviser(c config.Config) *scaling.Adviser {
 	return &scaling.Adviser{Habits: scaling.Habits{
-		Int16: c.Train.Gradients == "int16", Differences: job.ParametersCoding(c) != wire.Float32,
-		LocalSteps: job.Stride(c) > 1,
+		Int16:       job.Coding(c) != wire.Float32 || c.Train.Shards > vector.Int16.MaxShards(),
+		Differences: job.ParametersCoding(c) != wire.Float32,
+		LocalSteps:  job.LocalSteps(c) || !c.Uses("train.method"),
 	}}
 }
 

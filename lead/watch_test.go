@@ -47,6 +47,33 @@ func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
 	}
 }
 
+// TestWatch_AdvisesWhatTheRunCanDo: no advice names a setting that saves nothing, or that the run cannot have.
+func TestWatch_AdvisesWhatTheRunCanDo(t *testing.T) {
+	settings := []string{"train.gradients=", "train.parameters=", "train.method="}
+	for _, c := range []struct{ set, want []string }{
+		{nil, settings},
+		{[]string{"train.gradients=int8", "train.parameters=delta8"}, settings[2:]},
+		{[]string{"train.shards=512", "train.batch=512", "train.validation_episodes=512"}, settings[1:]},
+		{[]string{"train.method=diloco", "train.replicas=2", "train.local_steps=1"}, nil},
+		{[]string{"model.kind=arhmm", "model.exchange=1"}, nil},
+	} {
+		resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: c.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		w := &Watch{log: hclog.New(&hclog.LoggerOptions{Output: &log}), adviser: newAdviser(resolved.Config)}
+		for range 100 {
+			w.advise(coordinator.StepReport{Seconds: 1, Compute: .1, Work: .4, Workers: 4, BytesIn: 4e6, BytesOut: 1e6})
+		}
+		for _, setting := range settings {
+			if got := strings.Contains(log.String(), setting); got != slices.Contains(c.want, setting) {
+				t.Errorf("%v: advice of %s is %t: %s", c.set, setting, got, log.String())
+			}
+		}
+	}
+}
+
 // TestWatch_ObjectiveAndBound: minus the loss is called objective everywhere; a validation has the bound beside it, in
 // which the divergence has weight 1.
 func TestWatch_ObjectiveAndBound(t *testing.T) {
