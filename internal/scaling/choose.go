@@ -21,8 +21,8 @@ const (
 	worthwhile = 0.05
 	// localSteps is a number of local steps that makes messages cheap and stays close to a synchronous run.
 	localSteps = 16
-	// integerShards is the largest number of shards whose sum fits into 16-bit integers (internal/vector).
-	integerShards = 256
+	// The largest numbers of shards whose sums fit into integers of one and two bytes (internal/vector).
+	byteShards, integerShards = 32, 256
 )
 
 // Choices are the changes that would save at least a twentieth of the time of an update, without stragglers, the
@@ -34,7 +34,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		all = append(all, Choice{change, Predict(l, c, w).Seconds})
 	}
 	// With fewer shards than workers, some workers have nothing to do.
-	shards := powerAbove(c.Workers)
+	shards := min(powerAbove(c.Workers), w.mostShards())
 	if l.MostShards > 0 {
 		shards = min(shards, l.MostShards)
 	}
@@ -84,6 +84,17 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	all = slices.DeleteFunc(all, func(x Choice) bool { return x.Seconds > (1-worthwhile)*now })
 	slices.SortStableFunc(all, func(x, y Choice) int { return int(math.Copysign(1, x.Seconds-y.Seconds)) })
 	return all
+}
+
+// mostShards is how many shards there may be, whose gradients are added up in the form in which they travel.
+func (w Wire) mostShards() int {
+	switch w.Bytes {
+	case Int8.Bytes:
+		return byteShards
+	case Int16.Bytes:
+		return integerShards
+	}
+	return math.MaxInt
 }
 
 // best is the number of workers, up to those that exist, with the shortest update, and its time. Machines keep as

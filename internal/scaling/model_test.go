@@ -3,6 +3,7 @@ package scaling
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -127,6 +128,16 @@ func TestChoices(t *testing.T) {
 	for _, x := range Choices(bounded, many, Float32) {
 		if x.Change == "train.shards=16" {
 			t.Error("a batch that divides into 8 shards is to have 16")
+		}
+	}
+	// Gradients of 8 bits have room for 32 shards, those of 16 bits for 256.
+	for w, most := range map[Wire]int{Int8: 32, Int16: 256} {
+		full, wide := load, many
+		full.Shards, full.Shard, wide.Workers, wide.Machines = most, 10, 2*most, 2*most
+		for _, x := range Choices(full, wide, w) {
+			if strings.HasPrefix(x.Change, "train.shards=") {
+				t.Errorf("gradients of %g bytes: %s", w.Bytes, x.Change)
+			}
 		}
 	}
 	bounded.Shards, bounded.MostShards = 512, 512
