@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Labels are what people say of a run. They stand in a file of their own, which no process that trains the run writes:
@@ -77,6 +78,11 @@ func SetLabels(dir, name string, l Labels) error {
 
 // checked are the labels in order, or why a run cannot have them.
 func (l Labels) checked() (Labels, error) {
+	for _, text := range append([]string{l.Note}, l.Tags...) {
+		if !utf8.ValidString(text) { // it would be read back as another one, which may be too long
+			return l, fmt.Errorf("%w: %.80q is not in UTF-8", ErrLabels, text)
+		}
+	}
 	tags := make([]string, 0, len(l.Tags))
 	for _, tag := range l.Tags {
 		switch tag = strings.TrimSpace(tag); {

@@ -52,6 +52,8 @@ func TestLabels_Refused(t *testing.T) {
 		{Tags: []string{"a=b"}},
 		{Tags: []string{strings.Repeat("x", maxTag+1)}},
 		{Note: strings.Repeat("x", maxNote+1)},
+		{Tags: []string{"caf\xe9"}}, // JSON has no such text: what is read would be another, and three times as long
+		{Note: strings.Repeat("\xe9", maxNote)},
 		{Tags: strings.Fields(many(maxTags + 1))},
 	} {
 		if err := SetLabels(dir, "a", l); !errors.Is(err, ErrLabels) {
