@@ -47,7 +47,8 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 		return nil, fmt.Errorf("write event files: %w: %s", ErrHeld, out)
 	}
 	boards := map[string]*board{}
-	file := fmt.Sprintf("events.out.tfevents.%d.switchyard", info.Started.Unix())
+	// The name is that of this run alone: several may have begun within a second.
+	file := fmt.Sprintf("events.out.tfevents.%d.switchyard.%d", info.Started.Unix(), info.Started.Nanosecond())
 	if err := removeOld(out, file, own); err != nil {
 		return nil, err
 	}

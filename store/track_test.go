@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -170,6 +171,34 @@ func TestTensorBoard(t *testing.T) {
 	}
 	if _, err := store.TensorBoard(dir, "none", t.TempDir()); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a run that there is not: %v", err)
+	}
+}
+
+// TestTensorBoard_RunsOfOneSecond: workers begin the trials of a sweep side by side, and each is another run.
+func TestTensorBoard_RunsOfOneSecond(t *testing.T) {
+	dir, out := t.TempDir(), t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"one", "two"} {
+			run, err := store.Create(dir, store.Draft{Name: name, Config: []byte("seed: 1\n")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := store.Record{Step: 1, Split: "train", Time: began, Values: store.Values{"loss": 2.5}}
+			if err := errors.Join(run.Append(r), run.End(store.Finished, ""), run.Close()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	})
+	files, err := store.TensorBoard(dir, "one", out)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	if _, err := store.TensorBoard(dir, "two", out); !errors.Is(err, store.ErrEvents) {
+		t.Errorf("a run that began a millisecond later: %v", err)
+	}
+	if _, err := os.Stat(files[0]); err != nil {
+		t.Error(err)
 	}
 }
 
