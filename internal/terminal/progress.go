@@ -112,7 +112,11 @@ func (p Progress) eta() string {
 	if p.StepRate <= 0 || p.Step >= p.Steps {
 		return ""
 	}
-	return "eta " + Short(time.Duration(float64(p.Steps-p.Step)/p.StepRate*float64(time.Second)))
+	left := float64(p.Steps-p.Step) / p.StepRate * float64(time.Second)
+	if left >= math.MaxInt64 { // three centuries
+		return ""
+	}
+	return "eta " + Short(time.Duration(left))
 }
 
 // number writes four significant digits, without an exponent if the number is then short.

@@ -120,6 +120,16 @@ func TestProgress_Percent(t *testing.T) {
 	}
 }
 
+// TestProgress_TimeLeft: there is none of a run of more years than a duration can have.
+func TestProgress_TimeLeft(t *testing.T) {
+	for rate, want := range map[float64]string{1e6: "eta 16m40s", .05: "", 1e-300: ""} {
+		p := Progress{Steps: 1e9, StepRate: rate}
+		if got := p.eta(); got != want {
+			t.Errorf("%g steps a second: %q, want %q", rate, got, want)
+		}
+	}
+}
+
 func TestProgress_LineFitsTheWidth(t *testing.T) {
 	p := example()
 	for width := 200; width > 40; width-- {
