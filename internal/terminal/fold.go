@@ -186,9 +186,13 @@ func FoldComments(text string, width int) string {
 
 // comment is where the comment of a line begins, at "# " outside of double quotes; below 0: it has none.
 func comment(line string) int {
-	quoted := false
+	quoted, escaped := false, false
 	for i, r := range line {
 		switch {
+		case escaped:
+			escaped = false
+		case quoted && r == '\\':
+			escaped = true
 		case r == '"':
 			quoted = !quoted
 		case !quoted && strings.HasPrefix(line[i:], "# ") && (i == 0 || line[i-1] == ' '):

@@ -98,6 +98,7 @@ func TestFold(t *testing.T) {
 		{FoldCommand("  program train fhn --name some", 20), "  program train \\\n    fhn --name \\\n    some"},
 		{FoldCommand("  program show --dir 'my own runs' x", 20), "  program show \\\n    --dir \\\n    'my own runs' \\\n    x"},
 		{FoldComments("a: 1\nkey: \"# x\" # one two three\n", 20), "a: 1\nkey: \"# x\" # one two\n           # three\n"},
+		{FoldComments(`key: "\"one # two\", C:\\" # three four`, 24), `key: "\"one # two\", C:\\" # three` + "\n                           # four"},
 		{Fill("A line\nthat goes on.\n\n  kept as it is\nand on", 12), "A line that\ngoes on.\n\n  kept as it\n    is\nand on"},
 	} {
 		if c.got != c.want {
