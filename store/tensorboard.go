@@ -34,9 +34,10 @@ const (
 )
 
 // TensorBoard writes the metrics of the named run of a folder as event files below out: a folder for each split, which
-// TensorBoard shows as a run, with one file. It returns the files. What the run has there from before is replaced; in a
-// folder that is not its own, event files of others are ErrEvents. A run in progress may be written: its event files
-// have what it has recorded so far. In its own folder that is ErrHeld, as it writes there itself.
+// TensorBoard shows as a run, with one file. It returns the files. What the run has there from before is replaced, but
+// not if its metrics are damaged or gone; in a folder that is not its own, event files of others are ErrEvents. A run
+// in progress may be written: its event files have what it has recorded so far. In its own folder that is ErrHeld, as
+// it writes there itself.
 func TensorBoard(dir, name, out string) (files []string, err error) {
 	info, err := Load(dir, name)
 	if err != nil {
@@ -45,6 +46,10 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 	own := sameFolder(out, filepath.Join(dir, name, Folder))
 	if own && info.State == Running {
 		return nil, fmt.Errorf("write event files: %w: %s", ErrHeld, out)
+	}
+	splits, err := splitsOf(dir, name)
+	if err != nil || len(splits) == 0 {
+		return nil, err
 	}
 	boards := map[string]*board{}
 	// The name is that of this run alone: several may have begun within a second.
@@ -60,11 +65,11 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 		}
 	}()
 	err = ReadMetrics(dir, name, func(r Record) error {
+		if !splits[r.Split] { // a new one, of a run in progress
+			return nil
+		}
 		b := boards[r.Split]
 		if b == nil {
-			if err := setting.CheckRun(r.Split); err != nil { // a folder, and no way out of ours
-				return fmt.Errorf("%w: %s: split %w", ErrDamaged, metricsFile, err)
-			}
 			path := filepath.Join(out, r.Split, file)
 			var err error
 			if b, err = newBoard(path, r.Time); err != nil {
@@ -79,6 +84,25 @@ func TensorBoard(dir, name, out string) (files []string, err error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// splitsOf are the splits of the records of a run, all of which can be read.
+func splitsOf(dir, name string) (map[string]bool, error) {
+	splits := map[string]bool{}
+	err := ReadMetrics(dir, name, func(r Record) error {
+		if splits[r.Split] {
+			return nil
+		}
+		splits[r.Split] = true
+		if err := setting.CheckRun(r.Split); err != nil { // a folder, and no way out of ours
+			return fmt.Errorf("%w: %s: split %w", ErrDamaged, metricsFile, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write event files: %w", err)
+	}
+	return splits, nil
 }
 
 // sameFolder reports whether two paths, however they are written, lead to one folder. It need not be there yet.

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -253,6 +254,37 @@ func TestTensorBoard_FolderOfItsOwnRun(t *testing.T) {
 		_, err := store.TensorBoard(dir, "try", out)
 		if err != nil || len(written()) != 1 || slices.Equal(written(), before) {
 			t.Errorf("%s after it has ended: %v, left is %v", out, err, written())
+		}
+	}
+}
+
+// TestTensorBoard_KeepsWhatItCannotWriteAgain: where the metrics are damaged or gone, event files are all that is left.
+func TestTensorBoard_KeepsWhatItCannotWriteAgain(t *testing.T) {
+	dir := folder(t)
+	own := filepath.Join(dir, "try", store.Folder)
+	files, err := store.TensorBoard(dir, "try", own)
+	if err != nil || len(files) != 2 {
+		t.Fatalf("got %v, %v", files, err)
+	}
+	was := load(t, files[0])
+	metrics := filepath.Join(dir, "try", "metrics.jsonl")
+	text, err := os.ReadFile(metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []string{"{\n", `{"step":3,"split":"../out","values":{"loss":2.5}}` + "\n", ""} {
+		err := os.WriteFile(metrics, append(text[:len(text):len(text)], damage...), 0o644)
+		if damage == "" {
+			err = os.Remove(metrics)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.TensorBoard(dir, "try", own); errors.Is(err, store.ErrDamaged) != (damage != "") {
+			t.Errorf("%q: %v", damage, err)
+		}
+		if now := load(t, files[0]); !reflect.DeepEqual(now, was) {
+			t.Errorf("%q: %d events are left of %d", damage, len(now), len(was))
 		}
 	}
 }
