@@ -41,7 +41,6 @@ type Choice struct {
 	Mode    Mode
 	Here    bool            // the coordinator computes what it audits itself: then Auto is a star
 	Chooser scaling.Chooser // of Auto
-	chosen  string          // why it chose what it last chose
 
 	doubted   string // why the sum under way, or the next one, is not to be used; empty: nothing is known
 	restUntil uint64 // step from which workers sum again
@@ -69,15 +68,16 @@ func (x *Choice) Open(step uint64, workers int, chunks wire.Chunking, audited bo
 	return s
 }
 
-// Describe says how gradients get here, and why if the run chooses itself.
+// Describe says how gradients get here, and why if the run chooses itself and has measured it.
 func (x *Choice) Describe() string {
+	why := x.Chooser.Why()
 	switch {
 	case x.Mode != Auto:
 		return x.Mode.String()
-	case x.chosen == "":
+	case why == "":
 		return x.now().String()
 	}
-	return x.now().String() + ": " + x.chosen
+	return x.now().String() + ": " + why
 }
 
 // now is what was chosen.
@@ -124,8 +124,5 @@ func (x *Choice) Learns() bool { return x.Mode == Auto && !x.Here }
 // now on, and why, if that has changed.
 func (x *Choice) Learn(e scaling.Exchanged) (now Mode, why string, changed bool) {
 	why, changed = x.Chooser.Step(e)
-	if changed {
-		x.chosen = why
-	}
 	return x.now(), why, changed
 }

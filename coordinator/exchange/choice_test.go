@@ -1,8 +1,11 @@
 package exchange
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/switchyard-ml/switchyard/internal/scaling"
 	"github.com/switchyard-ml/switchyard/wire"
 )
 
@@ -27,6 +30,35 @@ func TestChoice_Star(t *testing.T) {
 	}
 	if x := (Choice{Mode: Auto, Here: true}); x.Learns() || x.Open(7, 3, chunks, false).Count != 0 {
 		t.Error("workers sum what the coordinator computes itself")
+	}
+}
+
+// The reason is that of the exchange beside it: it ends when workers come or go, and while another one is tried.
+func TestChoice_DescribesWhatIsChosen(t *testing.T) {
+	x, chunks := Choice{Mode: Auto}, wire.NewChunking(1024, 64)
+	var told []string
+	steps := func(n, workers int, sums float64) {
+		for range n {
+			e := scaling.Exchanged{Workers: workers, Blocks: workers, Seconds: .8, Wait: .4}
+			if e.Sharded = x.Open(1, workers, chunks, false).Count > 0; e.Sharded {
+				e.Seconds = sums
+			}
+			if now := x.Describe(); len(told) == 0 || told[len(told)-1] != now {
+				told = append(told, now)
+			}
+			x.Learn(e)
+		}
+	}
+	steps(20, 8, .5)
+	steps(20, 4, .9)
+	steps(200, 4, .9)
+	want := []string{
+		"star", "sharded", "sharded: a step takes 0.5 s if workers sum and 0.8 s in a star, with 8 workers",
+		"star", "sharded", "star: a step takes 0.9 s if workers sum and 0.8 s in a star, with 4 workers",
+		"sharded", "star: a step takes 0.9 s if workers sum and 0.8 s in a star, with 4 workers",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("it said\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
 	}
 }
 

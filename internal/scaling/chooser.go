@@ -42,7 +42,8 @@ type Chooser struct {
 	star        float64 // median seconds of a step in a star, when that was judged last
 	pause, left int     // steps after a trial in vain, and those that are left of them
 	samples     []Exchanged
-	told, said  bool // the choice was told, and that it was sums
+	told, said  bool   // the choice was told, and that it was sums
+	why         string // the reason that was told last
 }
 
 // Sharded reports whether workers are to sum in the next step, in which there are so many. It has to be asked
@@ -56,6 +57,14 @@ func (c *Chooser) Sharded(workers int) bool {
 
 // Chosen reports whether workers sum at present.
 func (c *Chooser) Chosen() bool { return c.sharded }
+
+// Why is the reason for the choice, as it was told last. It is empty where nothing is judged yet, and during a trial.
+func (c *Chooser) Why() string {
+	if c.trial {
+		return ""
+	}
+	return c.why
+}
 
 // Step notes what was measured. If the choice is another one than was told before, or the first for this number
 // of workers, it says why in a sentence for people. Steps that were made otherwise than the choice says are
@@ -124,8 +133,8 @@ func (c *Chooser) tell(format string, args ...any) (why string, chosen bool) {
 	if c.told && c.said == c.sharded {
 		return "", false
 	}
-	c.told, c.said = true, c.sharded
-	return fmt.Sprintf(format, args...), true
+	c.told, c.said, c.why = true, c.sharded, fmt.Sprintf(format, args...)
+	return c.why, true
 }
 
 // median is the median of one quantity of the samples, of which there is one at least; of an even number, the
