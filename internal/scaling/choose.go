@@ -57,8 +57,8 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 		try("train.parameters=delta16", l, c, differences)
 	}
 	if replicas := powerBelow(min(c.Workers*c.Slots, l.Shards)); w.LocalSteps <= 1 && replicas > 1 {
-		try(fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps), l, c,
-			LocalSteps(replicas, localSteps))
+		change, local := inLocalSteps(w, replicas)
+		try(change, l, c, local)
 	}
 	// Workers that share a machine can share one copy of the parameters.
 	if !c.OneMachine && c.Workers > c.Machines {
@@ -84,6 +84,17 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 	all = slices.DeleteFunc(all, func(x Choice) bool { return x.Seconds > (1-worthwhile)*now })
 	slices.SortStableFunc(all, func(x, y Choice) int { return int(math.Copysign(1, x.Seconds-y.Seconds)) })
 	return all
+}
+
+// inLocalSteps is what lets a run make local steps, and its wire then: all else is as it was, but that what replicas
+// have moved does not travel as integers.
+func inLocalSteps(w Wire, replicas int) (change string, local Wire) {
+	change = fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps)
+	if w.Bytes != Float32.Bytes {
+		change = "train.gradients=float32 and " + change
+	}
+	w.Bytes, w.LocalSteps, w.Replicas = Float32.Bytes, localSteps, replicas
+	return change, w
 }
 
 // mostShards is how many shards there may be, whose gradients are added up in the form in which they travel.

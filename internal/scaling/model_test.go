@@ -148,6 +148,28 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// TestChoices_LocalSteps: they are predicted with all else that the run has, but send float32.
+func TestChoices_LocalSteps(t *testing.T) {
+	delta, sums, plain := Float32, Float32, "train.method=diloco with 4 replicas, 16 local steps"
+	delta.Parameters, sums.Sharded = 2, true
+	carried := four
+	carried.Carried = true
+	for _, c := range []struct {
+		cluster Cluster
+		wire    Wire
+		change  string
+	}{
+		{four, Float32, plain}, {four, delta, plain}, {carried, sums, plain}, {four, Int16, "train.gradients=float32 and " + plain},
+	} {
+		wire := c.wire
+		wire.Bytes, wire.LocalSteps, wire.Replicas = 4, 16, 4
+		want := Choice{c.change, Predict(load, c.cluster, wire).Seconds}
+		if got := Choices(load, c.cluster, c.wire); !slices.Contains(got, want) {
+			t.Errorf("%+v: got %v, which lack %v", c.wire, got, want)
+		}
+	}
+}
+
 // Workers that sum, with servers of their own: what each part takes is written out. A gradient is 4 MB in 100 messages,
 // of 0.4 s on a link.
 func TestPredict_Sharded(t *testing.T) {
