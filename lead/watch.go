@@ -160,7 +160,8 @@ func measured(seconds float64) float64 {
 // newAdviser returns an adviser for a run of this configuration. What the run cannot have counts as a habit.
 func newAdviser(c config.Config) *scaling.Adviser {
 	return &scaling.Adviser{Habits: scaling.Habits{
-		Int16:       job.Coding(c) != wire.Float32 || c.Train.Shards > vector.Int16.MaxShards(),
+		Integers:    job.Coding(c) != wire.Float32,
+		ManyShards:  c.Train.Shards > vector.Int16.MaxShards(),
 		Differences: job.ParametersCoding(c) != wire.Float32,
 		LocalSteps:  job.LocalSteps(c) || !c.Uses("train.method"),
 	}}

@@ -49,11 +49,11 @@ func TestWatch_AdvisesWhenMessagesAreTheLimit(t *testing.T) {
 
 // TestWatch_AdvisesWhatTheRunCanDo: no advice names a setting that saves nothing, or that the run cannot have.
 func TestWatch_AdvisesWhatTheRunCanDo(t *testing.T) {
-	settings := []string{"train.gradients=", "train.parameters=", "train.method="}
+	settings := []string{"train.gradients=int16", "train.parameters=delta16", "train.method=diloco", "train.gradients=float32"}
 	for _, c := range []struct{ set, want []string }{
-		{nil, settings},
+		{nil, settings[:3]},
 		{[]string{"train.gradients=int8", "train.parameters=delta8"}, settings[2:]},
-		{[]string{"train.shards=512", "train.batch=512", "train.validation_episodes=512"}, settings[1:]},
+		{[]string{"train.shards=512", "train.batch=512", "train.validation_episodes=512"}, settings[1:3]},
 		{[]string{"train.method=diloco", "train.replicas=2", "train.local_steps=1"}, nil},
 		{[]string{"model.kind=arhmm", "model.exchange=1"}, nil},
 	} {

@@ -17,9 +17,13 @@ type Sample struct {
 	Workers                int
 }
 
-// Habits are the measures that a run already uses, which are not worth advising. The zero Habits are those of a
-// plain run.
-type Habits struct{ Int16, Differences, LocalSteps bool }
+// Habits are the measures that a run already uses, or cannot use, which are not worth advising. The zero Habits are
+// those of a plain run.
+type Habits struct {
+	Integers, ManyShards bool // gradients travel as integers; as float32, and their sum does not fit into 16 bits
+	Differences          bool // parameters travel as differences
+	LocalSteps           bool
+}
 
 const (
 	// noticeable is the time for messages in a step, in seconds, below which there is no advice.
@@ -50,14 +54,18 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 			help = append(help, fmt.Sprintf(format, args...)+fmt.Sprintf(" would save about %.2g s", saves))
 		}
 	}
-	if !h.Int16 && !h.LocalSteps {
+	if !h.Integers && !h.ManyShards && !h.LocalSteps {
 		offer(messages*s.BytesIn/2/moved, "train.gradients=int16")
 	}
 	if !h.Differences && !h.LocalSteps {
 		offer(messages*workers*s.BytesOut/2/moved, "train.parameters=delta16")
 	}
 	if !h.LocalSteps {
-		offer(messages*(1-1.0/localSteps), "train.method=diloco with %d local steps", localSteps)
+		need := ""
+		if h.Integers {
+			need = floats
+		}
+		offer(messages*(1-1.0/localSteps), "%strain.method=diloco with %d local steps", need, localSteps)
 	}
 	if n := fewer(s); n < s.Workers {
 		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", terminal.Count(n, "worker"),

@@ -27,8 +27,8 @@ func TestAdvise(t *testing.T) {
 		},
 		{
 			"int16 already", slow,
-			Habits{Int16: true, Differences: true},
-			"messages take 3.2 s of 3.4 s per step (32 MB, at about 80 Mbit/s): train.method=diloco with 16 local steps would save about 3 s, " +
+			Habits{Integers: true, Differences: true},
+			"messages take 3.2 s of 3.4 s per step (32 MB, at about 80 Mbit/s): train.gradients=float32 and train.method=diloco with 16 local steps would save about 3 s, " +
 				"1 worker instead of 4 would save about 1.8 s; see docs/scaling.md",
 		},
 		{

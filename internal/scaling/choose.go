@@ -21,6 +21,8 @@ const (
 	worthwhile = 0.05
 	// localSteps is a number of local steps that makes messages cheap and stays close to a synchronous run.
 	localSteps = 16
+	// floats is what local steps need where gradients travel as integers.
+	floats = "train.gradients=float32 and "
 	// The largest numbers of shards whose sums fit into integers of one and two bytes (internal/vector).
 	byteShards, integerShards = 32, 256
 )
@@ -91,7 +93,7 @@ func Choices(l Load, c Cluster, w Wire) []Choice {
 func inLocalSteps(w Wire, replicas int) (change string, local Wire) {
 	change = fmt.Sprintf("train.method=diloco with %s, %d local steps", terminal.Count(replicas, "replica"), localSteps)
 	if w.Bytes != Float32.Bytes {
-		change = "train.gradients=float32 and " + change
+		change = floats + change
 	}
 	w.Bytes, w.LocalSteps, w.Replicas = Float32.Bytes, localSteps, replicas
 	return change, w
