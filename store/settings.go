@@ -1,7 +1,9 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -22,13 +24,17 @@ func Settings(dir, name string) ([]config.Value, error) {
 	return settings(nil, "", root), nil
 }
 
-// Overrides reads the settings of the named run on top of its preset, as key=value. A value may have spaces.
+// Overrides reads the settings of the named run on top of its preset, as key=value. A value may have spaces. A run
+// without the file has none.
 func Overrides(dir, name string) ([]string, error) {
 	folder, err := find(dir, name)
 	if err != nil {
 		return nil, err
 	}
 	text, err := ReadFile(filepath.Join(folder, overridesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' }), err
 }
 

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"errors"
+	"os"
 	"slices"
 	"testing"
 
@@ -29,5 +31,23 @@ func TestSettings_ReadsEveryKey(t *testing.T) {
 	}
 	if got, err := Settings(dir, "a"); err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v, %v\nwant %v", got, err, want)
+	}
+}
+
+// TestOverrides_WithoutTheFile: a run goes on without it, and so does what is asked of the run.
+func TestOverrides_WithoutTheFile(t *testing.T) {
+	dir := t.TempDir()
+	r, err := Create(dir, Draft{Name: "a", Config: []byte("seed: 1\n"), Overrides: []string{"seed=1", "env.files=my data.csv"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := Overrides(dir, "a"); err != nil || !slices.Equal(list, []string{"seed=1", "env.files=my data.csv"}) {
+		t.Errorf("got %q, %v", list, err)
+	}
+	if err := errors.Join(os.Remove(r.Path(overridesFile)), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := Overrides(dir, "a"); err != nil || len(list) > 0 {
+		t.Errorf("without the file: %q, %v", list, err)
 	}
 }

@@ -61,7 +61,7 @@ func (s *Server) follow(run Run) (*follower, error) {
 		f = &follower{
 			dir: s.config.Dir, name: run.Name, began: run.Started, tail: tail, seconds: newHistogram(), overrides: []string{},
 		}
-		if list, err := store.Overrides(s.config.Dir, run.Name); err == nil { // it may be missing
+		if list, err := store.Overrides(s.config.Dir, run.Name); err == nil { // it may be damaged
 			f.overrides = list
 		}
 		s.followers[run.Name] = f
