@@ -58,6 +58,33 @@ func TestRestoreBest_DataMissing(t *testing.T) {
 	}
 }
 
+// TestSurplus: what may be needed stays: where a file that says what counts cannot be read, that is everything.
+func TestSurplus(t *testing.T) {
+	dir := t.TempDir()
+	s := &Store{Dir: dir}
+	for step := uint64(1); step <= 3; step++ {
+		if err := s.Write(state(step, 1), step == 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := Surplus(dir)
+	if want := []string{filepath.Join(dir, stem(2)+manifestSuffix), filepath.Join(dir, stem(2)+dataSuffix)}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("got %v, %v", files, err)
+	}
+	for _, name := range []string{rollbackFile, bestManifest} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("{\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if files, err := Surplus(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s is damaged: %v, %v", name, files, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Old checkpoints are deleted, even half-written ones; what others put into the folder is not, and a file that cannot
 // be deleted does not end the run.
 func TestStore_PruneSparesForeignFiles(t *testing.T) {

@@ -8,9 +8,12 @@ import (
 
 // Surplus lists the files of a folder's checkpoints that are neither the newest valid one, from which a run is resumed,
 // nor the best one: manifests first, as they have to be removed. A folder without a valid checkpoint has no surplus.
-// Nothing is deleted. Should best.json not be readable, there is none either: what it names could be among the
-// files. The run must not be under way.
+// Nothing is deleted. Should best.json, or the note of a rollback, not be readable, there is none either: what counts
+// could be among the files. The run must not be under way.
 func Surplus(dir string) ([]string, error) {
+	if _, _, err := RolledBack(dir); err != nil {
+		return nil, nil // what is void is not known
+	}
 	newest, _, err := Restore(dir)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
 		return nil, nil
