@@ -102,6 +102,31 @@ func many(n int) string {
 	return words
 }
 
+// TestDamages_TooLarge: what is wrong with a file is said without its path, which the reader knows.
+func TestDamages_TooLarge(t *testing.T) {
+	dir := t.TempDir()
+	if err := first(nil, dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for name, limit := range map[string]int64{infoFile: maxInfo, LabelsFile: maxLabels} {
+		if err := os.WriteFile(filepath.Join(dir, "a", name), make([]byte, limit+1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := Damages(dir, "a")
+	if err != nil || len(found) != 2 {
+		t.Fatalf("got %v, %v", found, err)
+	}
+	for _, d := range found {
+		if !strings.HasPrefix(d.What, "the file is too large: ") {
+			t.Errorf("%s: %s", d.File, d.What)
+		}
+	}
+	if _, err := Load(dir, "a"); !errors.Is(err, ErrDamaged) || strings.Count(err.Error(), infoFile) != 1 {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestSetLabels_AtTheSameTime: of many who label a run at the same time each succeeds, and whoever looks finds labels.
 func TestSetLabels_AtTheSameTime(t *testing.T) {
 	dir := t.TempDir()

@@ -49,7 +49,7 @@ func open(path string, flag int) (*os.File, fs.FileInfo, error) {
 }
 
 // ReadFile reads a regular file of at most limit bytes. It allocates no more than the file holds. A larger one is
-// ErrTooLarge, whether it is so at once or grows while it is read.
+// ErrTooLarge, whether it is so at once or grows while it is read; that error is an *fs.PathError.
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, info, err := Open(path)
 	if err != nil {
@@ -57,7 +57,7 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	}
 	data, err := readAtMost(f, info.Size(), limit)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return data, nil
 }
