@@ -24,11 +24,13 @@ const (
 	goWithout  = "remove it; the run continues without it"
 	relabel    = "remove it; only tags and note are lost"
 	makeFolder = "remove it, and make a folder in its place"
+	anotherOne = "remove it; another checkpoint takes its place"
+	countAgain = "put it back from a copy; without it nothing says which checkpoints are void"
 )
 
-// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json and
-// labels.json. An error is returned only for a name without a run. Files that a run may be without are damaged only
-// if they are there.
+// Damages returns what is damaged of the named run. It waits for no file, and reads none but run.json, labels.json and
+// the note of a rollback. An error is returned only for a name without a run. Files that a run may be without are
+// damaged only if they are there.
 func Damages(dir, name string) ([]Damage, error) {
 	folder, err := find(dir, name)
 	if err != nil {
@@ -67,16 +69,29 @@ func Damages(dir, name string) ([]Damage, error) {
 			note(sub, err, makeFolder)
 		}
 	}
+	checkpointDamages(folder, note)
+	return found, nil
+}
+
+// checkpointDamages notes what is damaged in the folder of checkpoints: what is no regular file, and a note of a
+// rollback that cannot be read.
+func checkpointDamages(folder string, note func(file string, err error, remedy string)) {
 	entries, err := os.ReadDir(filepath.Join(folder, Checkpoints))
 	if err != nil {
-		return found, nil // said above, or there are none yet
+		return // said of the folder, or there are none yet
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() {
-			note(filepath.Join(Checkpoints, e.Name()), disk.ErrIrregular, "remove it; another checkpoint takes its place")
+		file := filepath.Join(Checkpoints, e.Name())
+		switch {
+		case e.Name() == rollbackFile:
+			note(file, bare(decodeFile(filepath.Join(folder, file), maxInfo, new(struct{ Step uint64 }))), countAgain)
+		case e.Type().IsRegular():
+		case e.Name() == termFile:
+			note(file, disk.ErrIrregular, goWithout)
+		default:
+			note(file, disk.ErrIrregular, anotherOne)
 		}
 	}
-	return found, nil
 }
 
 // readable returns why a file is none that is read: it is missing, no regular file, or larger than limit bytes; nil

@@ -127,6 +127,37 @@ func TestDamages_TooLarge(t *testing.T) {
 	}
 }
 
+// TestDamages_OfCheckpoints: nobody is told to remove the note of a rollback, without which void checkpoints count.
+func TestDamages_OfCheckpoints(t *testing.T) {
+	dir := t.TempDir()
+	if err := first(nil, dir, "a"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, text, remedy string }{
+		{"rollback", `{"step":40}`, ""},
+		{"rollback", "{", countAgain},
+		{"rollback", "", countAgain}, // a folder
+		{"term", "", goWithout},
+		{"step-0000000001.json", "", anotherOne},
+	} {
+		path := filepath.Join(dir, "a", Checkpoints, c.name)
+		err := os.WriteFile(path, []byte(c.text), 0o644)
+		if c.text == "" {
+			err = errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Damages(dir, "a")
+		if n := len(found); err != nil || (n == 1) != (c.remedy != "") || n == 1 && found[0].Remedy != c.remedy {
+			t.Errorf("%s %q: %v, %v", c.name, c.text, found, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestSetLabels_AtTheSameTime: of many who label a run at the same time each succeeds, and whoever looks finds labels.
 func TestSetLabels_AtTheSameTime(t *testing.T) {
 	dir := t.TempDir()

@@ -43,6 +43,9 @@ const (
 	infoFile      = "run.json"
 	metricsFile   = "metrics.jsonl"
 	lockFile      = "lock"
+
+	// In the folder of checkpoints: see checkpoint.RolledBack, and the term of a coordinator.
+	rollbackFile, termFile = "rollback", "term"
 )
 
 // maxInfo is the most bytes that are read of run.json. What a run writes is far smaller.
