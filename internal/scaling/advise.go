@@ -51,7 +51,7 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 	// What saves less than a twentieth of the step is not worth a change.
 	offer := func(saves float64, format string, args ...any) {
 		if saves >= worthwhile*s.Seconds {
-			help = append(help, fmt.Sprintf(format, args...)+fmt.Sprintf(" would save about %.2g s", saves))
+			help = append(help, fmt.Sprintf(format, args...)+" would save about "+terminal.Number(saves, 2)+" s")
 		}
 	}
 	if !h.Integers && !h.ManyShards && !h.LocalSteps {
@@ -71,8 +71,8 @@ func Advise(s Sample, h Habits) (text string, ok bool) {
 		offer(s.Seconds-s.Work/float64(n)-messages*float64(n)/workers, "%s instead of %d", terminal.Count(n, "worker"),
 			s.Workers)
 	}
-	text = fmt.Sprintf("messages take %.2g s of %.2g s per step (%.3g MB, at about %.3g Mbit/s)", messages, s.Seconds,
-		moved/1e6, 8*moved/messages/1e6)
+	text = fmt.Sprintf("messages take %s s of %s s per step (%s MB, at about %s Mbit/s)", terminal.Number(messages, 2),
+		terminal.Number(s.Seconds, 2), terminal.Digits(moved/1e6), terminal.Digits(8*moved/messages/1e6))
 	if len(help) > 0 {
 		text += ": " + strings.Join(help, ", ")
 	}

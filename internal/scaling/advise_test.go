@@ -36,6 +36,11 @@ func TestAdvise(t *testing.T) {
 			Habits{LocalSteps: true},
 			"messages take 3.2 s of 3.4 s per step (8 MB, at about 20 Mbit/s); see docs/scaling.md",
 		},
+		{
+			"minutes, and gigabytes", change(func(s *Sample) { s.Seconds, s.BytesIn = 120.2, 16e9 }),
+			Habits{LocalSteps: true},
+			"messages take 120 s of 120 s per step (16,016 MB, at about 1,068 Mbit/s): 1 worker instead of 4 would save about 89 s; see docs/scaling.md",
+		},
 		{"compute is the limit", change(func(s *Sample) { s.Compute = 1.8 }), Habits{}, ""},
 		{"a short step", change(func(s *Sample) { s.Seconds, s.Compute = 0.02, 0.001 }), Habits{}, ""},
 		{"no worker", change(func(s *Sample) { s.Workers, s.BytesIn = 0, 0 }), Habits{}, ""},

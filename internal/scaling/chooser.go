@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 )
 
 // Exchanged is what was measured of a step: how its gradient got to the coordinator, of how many blocks, how long
@@ -95,8 +97,8 @@ func (c *Chooser) Step(x Exchanged) (why string, chosen bool) {
 	best := wait * (1 - sumsPerStar(x.Workers, x.Blocks))
 	switch {
 	case best < worthwhile*seconds:
-		return c.tell("of %.2g s a step, %.2g s go by after the last block, of which sums would save %.2g s at most with "+
-			"%d workers", seconds, wait, best, x.Workers)
+		return c.tell("of %s s a step, %s s go by after the last block, of which sums would save %s s at most with "+
+			"%d workers", terminal.Number(seconds, 2), terminal.Number(wait, 2), terminal.Number(best, 2), x.Workers)
 	// A trial is made, unless one was in vain not long ago.
 	case c.left == 0:
 		c.sharded, c.trial = true, true
@@ -118,7 +120,8 @@ func (c *Chooser) compare(seconds float64) (why string, chosen bool) {
 		c.pause = min(max(2*c.pause, firstPause), longestPause)
 		c.left = c.pause
 	}
-	return c.tell("a step takes %.2g s if workers sum and %.2g s in a star, with %d workers", seconds, c.star, c.workers)
+	return c.tell("a step takes %s s if workers sum and %s s in a star, with %d workers", terminal.Number(seconds, 2),
+		terminal.Number(c.star, 2), c.workers)
 }
 
 // sumsPerStar is how many bytes pass the busiest links one after the other where workers sum, at best, in the unit of

@@ -61,6 +61,10 @@ func TestChooser(t *testing.T) {
 	slow.steps(2)
 	slow.check("the others are gone", "star: a single worker has no other to share with")
 
+	minutes := cluster{t: t, workers: 8, star: 240, wait: 120, sums: 150}
+	minutes.steps(2 * decisive)
+	minutes.check("steps of minutes", "sharded: a step takes 150 s if workers sum and 240 s in a star, with 8 workers")
+
 	for name, c := range map[string]cluster{
 		"little is left after the last block": {workers: 8, star: 0.3, wait: 0.01, sums: 0.1},
 		"two workers save a quarter of that":  {workers: 2, star: 0.3, wait: 0.05, sums: 0.1},
