@@ -78,4 +78,10 @@ func TestRunsExport(t *testing.T) {
 			t.Errorf("%s: code %d, %s", line, r.code, r.err)
 		}
 	}
+	if err := os.Remove(filepath.Join(c.dir, "a", "metrics.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if r := c.must("runs", "export", "a", "--to", "tensorboard"); r.out != "nothing to write: a has no records\n" {
+		t.Errorf("without records: %q", r.out)
+	}
 }
