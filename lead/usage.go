@@ -9,10 +9,12 @@ import (
 )
 
 // When a switch is of no use: one regime has more than the largest share of the steps, or the regime tells less than
-// the least information, in nats, of which step it is.
+// the least information, in nats, of which step it is, or, where each step has a single regime, less than the least
+// part of what it could tell.
 const (
 	largestShare     = 0.98
 	leastInformation = 0.02
+	leastPart        = 0.1
 )
 
 // leastUpdates is before which no switch is judged: weights are alike at the beginning of every training.
@@ -43,7 +45,7 @@ func (w *Watch) noteCollapse(step uint64, u model.Usage) {
 	case u.Largest() > largestShare:
 		w.log.Warn(fmt.Sprintf("one of %d regimes holds %.0f %% of the validation set: the switch is of no use",
 			len(u.Shares), 100*u.Largest()), "step", step, "do", instead)
-	case u.Information() < leastInformation:
+	case u.Information() < leastInformation, u.Choice && u.Information() < leastPart*u.Spread():
 		w.log.Warn(fmt.Sprintf("the mixing weights of the %d regimes are almost the same at every step: the regimes "+
 			"explain nothing", len(u.Shares)), "step", step, "information", rounded(u.Information()), "do", instead)
 	default:

@@ -122,15 +122,20 @@ func TestWatch_DoubtsANegativeDivergence(t *testing.T) {
 func TestWatch_SaysACollapse(t *testing.T) {
 	for _, c := range []struct {
 		name            string
+		choice          bool
 		entropy, shares []float32
 		want            string
 	}{
-		{"used", []float32{0.1}, []float32{0.5, 0.5}, ""},
-		{"one", []float32{0}, []float32{0.99, 0.01}, "one of 2 regimes holds 99 % of the validation set"},
-		{"the same at every step", []float32{0.69}, []float32{0.5, 0.5}, "almost the same at every step"},
+		{"used", false, []float32{0.1}, []float32{0.5, 0.5}, ""},
+		{"one", false, []float32{0}, []float32{0.99, 0.01}, "one of 2 regimes holds 99 % of the validation set"},
+		{"the same at every step", false, []float32{0.69}, []float32{0.5, 0.5}, "almost the same at every step"},
+		{"a mixture", false, []float32{0.64}, []float32{0.5, 0.5}, ""},
+		{"no choice", true, []float32{0.64}, []float32{0.5, 0.5}, "almost the same at every step"},
+		{"a choice", true, []float32{0.6}, []float32{0.5, 0.5}, ""},
+		{"a rare regime", true, []float32{0.05}, []float32{0.97, 0.03}, ""},
 	} {
 		var log bytes.Buffer
-		terms := append([]model.Term{{Name: "loss"}}, model.UsageTerms(2)...)
+		terms := append([]model.Term{{Name: "loss"}}, model.UsageTerms(2, c.choice)...)
 		w, _ := watched(t, terms, hclog.New(&hclog.LoggerOptions{Output: &log}))
 		w.progress.Steps = 1000
 		for _, step := range []uint64{100, 400, 500, 600} {

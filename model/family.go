@@ -104,6 +104,9 @@ type Term struct {
 	// Detail says that the value is for files and charts, and is not shown in lines for people.
 	Detail bool
 
+	// Choice says of the entropy of UsageTerms what Choice of a Usage is.
+	Choice bool
+
 	// Remedy says of a divergence that is estimated by sampling what makes the estimate better. Such an estimate may be
 	// negative, but hardly below −1 in the mean of a batch. Empty: the value is no such estimate.
 	Remedy string

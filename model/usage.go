@@ -12,6 +12,7 @@ import (
 type Usage struct {
 	Shares  []float64 // of each system; they sum to 1
 	Entropy float64   // mean over the steps of −Σ_j w_t(j)·log w_t(j), in nats
+	Choice  bool      // the weights are probabilities of a single system at each step, not parts of a mixture
 }
 
 // mostShares is the largest number of systems whose shares are among the terms of a validation: a message carries a
@@ -24,15 +25,15 @@ const (
 	entropyTerm = "regime_entropy"
 )
 
-// UsageTerms are the terms of a validation that say how M base systems are used. There are none for a single system,
-// and none for more than 32.
-func UsageTerms(m int) []Term {
+// UsageTerms are the terms of a validation that say how M base systems are used; choice is that of Usage. There are
+// none for a single system, and none for more than 32.
+func UsageTerms(m int, choice bool) []Term {
 	if m < 2 || m > mostShares {
 		return nil
 	}
 	terms := []Term{{
 		Name: entropyTerm, Label: "entropy of the mixing weights", Short: "H_s", Unit: "nats per step", Validation: true,
-		Detail: true,
+		Detail: true, Choice: choice,
 	}}
 	for j := range m {
 		n := strconv.Itoa(j + 1)
@@ -84,7 +85,7 @@ func UsageOf(terms []Term, values []float32) (u Usage, known bool) {
 	for i, t := range terms {
 		switch {
 		case t.Name == entropyTerm:
-			u.Entropy, known = float64(values[i]), true
+			u.Entropy, u.Choice, known = float64(values[i]), t.Choice, true
 		case t.Validation && strings.HasPrefix(t.Name, sharePrefix):
 			u.Shares = append(u.Shares, float64(values[i]))
 		}
@@ -102,14 +103,14 @@ func (u Usage) Largest() float64 {
 }
 
 // InUse is the perplexity of the shares, exp H(mean of w): M if all systems are used alike, 1 if only one is.
-func (u Usage) InUse() float64 { return matrix.Exp(u.spread()) }
+func (u Usage) InUse() float64 { return matrix.Exp(u.Spread()) }
 
 // Information is H(mean of w) − mean of H(w) in nats, the mutual information of the regime and the step. It is 0 if the
 // weights are the same at every step: then the systems are one.
-func (u Usage) Information() float64 { return max(0, u.spread()-u.Entropy) }
+func (u Usage) Information() float64 { return max(0, u.Spread()-u.Entropy) }
 
-// spread is the entropy of the shares, −Σ_j s_j·log s_j, in nats.
-func (u Usage) spread() float64 {
+// Spread is the entropy of the shares, −Σ_j s_j·log s_j, in nats: what the regime can tell of a step at most.
+func (u Usage) Spread() float64 {
 	h := 0.0
 	for _, s := range u.Shares {
 		if s > 0 {

@@ -28,7 +28,7 @@ func (m *Model) Terms() []model.Term {
 	terms := statespace.Terms()
 	terms[2].Short = "kl_1"
 	terms[3].Name, terms[3].Label, terms[3].Short = "kl_noise", "KL noise", "kl_w"
-	return append(terms, model.UsageTerms(m.Nets.M)...)
+	return append(terms, model.UsageTerms(m.Nets.M, false)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:

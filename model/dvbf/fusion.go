@@ -46,7 +46,7 @@ func NewFusion(s *FusionSettings, d model.Data, key rng.Key) *Fusion {
 
 // Terms are what Loss reports: loss = reconstruction + kl_initial + kl_state.
 func (m *Fusion) Terms() []model.Term {
-	return append(statespace.Terms(), model.UsageTerms(m.Nets.M)...)
+	return append(statespace.Terms(), model.UsageTerms(m.Nets.M, false)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, divided by the numbers of sequences B and time steps T:

@@ -40,7 +40,7 @@ func (m *Model) Terms() []model.Term {
 		{Name: "smoothing", Label: "negative sum of the entropies of the states", Short: "smooth", Unit: unit, Weight: 1},
 		{Name: "negative_elbo", Label: "negative ELBO", Short: "nelbo", Unit: unit, Bound: 1},
 	}
-	return append(terms, model.UsageTerms(m.dims.M)...)
+	return append(terms, model.UsageTerms(m.dims.M, false)...)
 }
 
 // Loss records the objective of the paper's code, divided by the numbers of sequences B and time steps T:

@@ -20,7 +20,7 @@ func (m *Model) Terms() []model.Term {
 		kl.Note, kl.Remedy = m.note, m.cfg.divergenceRemedy()
 		terms = append(terms, kl)
 	}
-	return append(terms, model.UsageTerms(m.cfg.M)...)
+	return append(terms, model.UsageTerms(m.cfg.M, m.cfg.Switching == Concrete)...)
 }
 
 // Loss records the negative evidence lower bound of the batch, with the weight β on the divergence of the
@@ -47,7 +47,11 @@ func (m *Model) Loss(t *autodiff.Tape, b model.Batch, noise rng.Stream, step uin
 		n++
 	}
 	loss, usage := statespace.Loss(t, b, terms, parts[:n]...)
-	model.WriteUsage(usage, step, m.cfg.M, p.dynamics.weights.Value)
+	var weights []float32 // which a validation alone asks for
+	if step == model.EndOfSchedule {
+		weights = p.switches.expected(&p.dynamics).Value
+	}
+	model.WriteUsage(usage, step, m.cfg.M, weights)
 	return loss
 }
 

@@ -3,6 +3,7 @@ package slds
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -54,6 +55,36 @@ func TestForecast_FollowsThePrior(t *testing.T) {
 	for i, w := range switches[0] {
 		if math.Abs(float64(w-switches[1][i])) > 0.05 {
 			t.Errorf("weight %d is %v and %v under different noise", i, w, switches[1][i])
+		}
+	}
+}
+
+// TestLoss_NoiseIsNoRegime: a switch with one distribution for all steps tells nothing of a step, though draws of it are
+// near one system or another. One whose distribution follows the data tells something.
+func TestLoss_NoiseIsNoRegime(t *testing.T) {
+	for _, switching := range []Switching{Concrete, Normal, Deterministic} {
+		for _, weights := range statespace.AllWeights() {
+			c := tiny()
+			c.Switching, c.Weights = switching, weights
+			m := newModel(t, c)
+			information := func() float64 {
+				m.Params().Pack()
+				terms := make([]float32, len(m.Terms()))
+				m.Loss(autodiff.NewInferenceTape(m.Params()), randomBatch(c, 6, 20), noiseOf(0), model.EndOfSchedule, terms)
+				u, _ := model.UsageOf(m.Terms(), terms)
+				return u.Information()
+			}
+			if i := information(); i < 1e-4 {
+				t.Errorf("%s, %s: %v nats of a switch that follows the data", switching, weights, i)
+			}
+			for _, w := range m.Params().Layout() {
+				if strings.HasPrefix(w.Name, "switch.") && (strings.Contains(w.Name, ".logits.") || strings.Contains(w.Name, ".mean.")) {
+					fill(m, w.Name, 0)
+				}
+			}
+			if i := information(); i > 1e-6 {
+				t.Errorf("%s, %s: %v nats of a switch that follows nothing", switching, weights, i)
+			}
 		}
 	}
 }

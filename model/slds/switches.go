@@ -72,6 +72,24 @@ func (s *switches) draws() autodiff.Tensor {
 	}
 }
 
+// expected are the mixing weights of the posterior without the noise of the draws, [steps·block, M]: those of the
+// logits of a Concrete switch, with softmax the probability of each system at any temperature, and those at the mean of
+// a Normal one. Noise alone would look like regimes: a draw of a Concrete switch is nearly one system, even where all
+// are equally probable.
+func (s *switches) expected(d *dynamics) autodiff.Tensor {
+	t := d.tape
+	w := t.New(d.weights.Rows, d.weights.Cols)
+	switch s.kind {
+	case Normal:
+		s.gaussian.cfg.Weights.Mix(t, w, d.net.mixing.Apply(t, s.gaussian.mean))
+	case Deterministic:
+		return d.weights
+	default:
+		s.concrete.cfg.Weights.Mix(t, w, s.concrete.logits)
+	}
+	return w
+}
+
 // drawSwitchNoise fills the noise of the given number of samples of every row: for a Concrete switch Gumbel or
 // logistic noise, of which the first sample is the forward one, for a Normal switch normals, and none for one that
 // is not random. The result is [samples·rows, M], sample after sample.
