@@ -9,7 +9,9 @@ import (
 
 // Terms are what Loss reports: loss = reconstruction + β·(kl_initial + kl_state), where β rises to 1; then, at a
 // validation, how the systems are used.
-func (m *Model) Terms() []model.Term { return append(statespace.Terms(), model.UsageTerms(m.cfg.M, true)...) }
+func (m *Model) Terms() []model.Term {
+	return append(statespace.Terms(), model.UsageTerms(m.cfg.M, true)...)
+}
 
 // Loss records the negative evidence lower bound of the batch, with the weight β of the step on the divergences,
 // divided by the numbers of sequences B and time steps T:
