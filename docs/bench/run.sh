@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures in one session what the project promises about speed, and writes it down: the
-# training step in both switchings, by turns with a PyTorch peer on the same cores; the
-# kernels; what messages add to a step; and where the time of a maze step goes. Let nothing
-# else run meanwhile. It takes about ten minutes.
+# training step in both switchings, by turns with a PyTorch peer on the same cores; small
+# steps; the kernels; what messages add to a step; and where the time of a maze step goes.
+# Let nothing else run meanwhile. It takes about ten minutes.
 #
 #	docs/bench/run.sh [--quick] [PEER]
 #
@@ -129,6 +129,18 @@ compare() {
 	done
 }
 
+# small ROUND: presets whose steps take milliseconds, on one core, with the switch that each has.
+small() {
+	local preset command result
+	for preset in maze maze/bodies maze/quick reacher reacher/quick; do
+		say "round $1: $preset, one core"
+		command="bench step $preset --threads 1 --steps $steps --seconds $seconds"
+		result=$("$work/switchyard" $command --json)
+		record small "\"round\":$1,\"step\":$result"
+		record command "\"command\":\"switchyard $command\""
+	done
+}
+
 messages() {
 	local n
 	for ((n = 1; n <= threads; n++)); do
@@ -163,6 +175,7 @@ for ((round = 1; round <= rounds; round++)); do
 	compare "$round" reacher/faithful reacher 128
 	compare "$round" ball/faithful box 256
 	compare "$round" fhn/faithful fhn 32
+	small "$round"
 done
 say "messages"
 messages

@@ -19,11 +19,12 @@ func report(records []record) (string, error) {
 	}
 	var b strings.Builder
 	writeHead(&b, records[i], of(records, "end"))
-	cells := contest(records)
+	cells := contest(records, "step")
 	if len(cells) > 0 {
 		writeSteps(&b, cells, records[i].Threads)
 		writeSettings(&b, cells)
 	}
+	writeSmall(&b, contest(records, "small"))
 	writeWire(&b, of(records, "wire"))
 	if err := writeProfile(&b, of(records, "profile")); err != nil {
 		return "", err
@@ -78,8 +79,9 @@ type setting struct {
 	rounds         []Spread
 }
 
-// contest gathers the records of steps by preset and switching, in the order in which they were first measured.
-func contest(records []record) (cells []cell) {
+// contest gathers the records of a kind of steps by preset and switching, in the order in which they were first
+// measured. The peer takes part in those of the kind step.
+func contest(records []record, kind string) (cells []cell) {
 	at := func(preset, switching string) *cell {
 		for i := range cells {
 			if cells[i].preset == preset && cells[i].switching == switching {
@@ -90,11 +92,11 @@ func contest(records []record) (cells []cell) {
 		return &cells[len(cells)-1]
 	}
 	for _, r := range records {
-		switch r.Kind {
-		case "step":
+		switch {
+		case r.Kind == kind:
 			c := at(r.Step.Preset, r.Step.Switching)
 			c.ours = append(c.ours, r.Step)
-		case "peer":
+		case r.Kind == "peer" && kind == "step":
 			c := at(r.Preset, r.Switching)
 			i := slices.IndexFunc(c.peers, func(s setting) bool { return s.kind == r.Setting && s.coretype == r.CoreType })
 			if i < 0 {
@@ -187,6 +189,20 @@ func writeSettings(b *strings.Builder, cells []cell) {
 		b.WriteString("\nAll settings of the peer. The first round tries the core types of OpenBLAS, the others use the " +
 			"faster one.\n\n" +
 			"| preset | switching | as | core type | step, s | rounds |\n|---|---|---|---|---|---|\n" + rows.String())
+	}
+}
+
+// writeSmall writes a row for each preset whose steps are too short for a comparison of two cores.
+func writeSmall(b *strings.Builder, cells []cell) {
+	if len(cells) == 0 {
+		return
+	}
+	b.WriteString("\n## Small steps\n\nThe same on one core, of presets whose steps take milliseconds, with the switch that " +
+		"each has.\n\n| preset | switching | step, ms | GFLOP/s | of peak |\n|---|---|---|---|---|\n")
+	for _, c := range cells {
+		o := c.step()
+		fmt.Fprintf(b, "| %s | %s | %.2f (%.2f–%.2f) | %.0f | %.1f %% |\n", c.preset, c.switching, 1e3*o.Seconds.Median,
+			1e3*o.Seconds.Min, 1e3*o.Seconds.Max, o.GFLOPS, 100*o.PeakFraction)
 	}
 }
 

@@ -14,6 +14,7 @@ const sitting = `[
 {"kind":"peer","round":1,"preset":"maze","switching":"concrete","coretype":"SkylakeX","setting":"threads","step_seconds":{"median":0.6,"min":0.5,"max":0.7}},
 {"kind":"step","round":2,"step":{"preset":"maze","switching":"concrete","step_seconds":{"median":0.4,"min":0.35,"max":0.8},"gflops":50,"peak_fraction":0.3,"allocs_per_step":2}},
 {"kind":"peer","round":2,"preset":"maze","switching":"concrete","coretype":"SkylakeX","setting":"threads","step_seconds":{"median":0.9,"min":0.4,"max":0.95}},
+{"kind":"small","step":{"preset":"reacher","switching":"deterministic","step_seconds":{"median":0.0018,"min":0.0016,"max":0.004},"gflops":58.4,"peak_fraction":0.5}},
 {"kind":"wire","wire":{"workers":2,"step_seconds":{"median":0.21,"min":0.2,"max":0.22},"plain_step_seconds":{"median":0.2,"min":0.19,"max":0.21},"overhead":0.05,"bytes_in_per_step":2097152,"bytes_out_per_step":1048576,"bytes_per_worker_step":2097152}},
 {"kind":"profile","milliseconds":60,"share":60,"function":"m/autodiff/kernel.tile14x32AVX512"},
 {"kind":"profile","milliseconds":36,"share":36,"function":"m/autodiff.(*Tape).New"},
@@ -33,6 +34,7 @@ func TestReport(t *testing.T) {
 		// ours 0.3 between 0.1 and 0.8; the peer's better core type 0.75: 2.5 times
 		"| maze | concrete | 0.300 (0.100–0.800) | 75 | 40.0 % | 2.0 | 0.750 (0.400–0.950) | 2.50 | | |\n",
 		"| maze | concrete | threads | Haswell | 0.900 (0.800–1.000) | 1 |\n",
+		"| reacher | deterministic | 1.80 (1.60–4.00) | 58 | 50.0 % |\n",
 		"| 2 | 0.210 (0.200–0.220) | 0.200 (0.190–0.210) | +5.0 % | 2.00 | 1.00 | 2.00 |\n",
 		"| matrix products | 60.0 % |\n| autodiff | 36.0 % |\n| Go runtime | 4.0 % |\n",
 		"| `kernel.tile14x32AVX512` | 60.0 % | 60.0 % |\n| `autodiff.(*Tape).New` | 36.0 % | 96.0 % |\n\nMore functions (1): 4.0 % in total.",
