@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -29,5 +30,20 @@ func TestBan_InAFolder(t *testing.T) {
 	}
 	if r := c.run("ban", "worker-1"); r.code != exitUsage || !strings.Contains(r.err, "nats-auth.conf") {
 		t.Errorf("what is no key: exit code %d, %q", r.code, r.err)
+	}
+}
+
+// A ban that cannot be written is an error, and nothing is said of the key: it was neither banned now nor before.
+func TestBan_ThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	if err := os.Symlink("nowhere", c.dir); err != nil {
+		t.Skip(err)
+	}
+	for _, form := range []string{"--json=false", "--json"} {
+		r := c.run("ban", "UDXU4RCSJNZO", form)
+		if r.code != exitFailed || r.out != "" || !strings.Contains(r.err, "write the banned keys") {
+			t.Errorf("%s: exit code %d, %q %q", form, r.code, r.out, r.err)
+		}
 	}
 }

@@ -226,9 +226,11 @@ func (a *app) changeBan(c *cobra.Command, link connection, text string, do chang
 		// A coordinator that uses the folder reads the list again by itself.
 		list, changed := do.here(list, key)
 		if changed {
-			err = cluster.Save(a.runsDir, list)
+			if err := cluster.Save(a.runsDir, list); err != nil {
+				return err
+			}
 		}
-		return errors.Join(err, a.tellBan(key, changed && err == nil, do))
+		return a.tellBan(key, changed, do)
 	}
 	if err := link.check(c); err != nil {
 		return err
