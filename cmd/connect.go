@@ -73,6 +73,15 @@ func (f *connection) check(c *cobra.Command) error {
 	return nil
 }
 
+// unnamed returns a usage error for a key or an authority where no broker is named: the command works on this machine,
+// and its user may believe that it asked a coordinator.
+func (f *connection) unnamed(c *cobra.Command) error {
+	if f.url != "" {
+		return nil
+	}
+	return unused(c, "is about the broker of --nats, and none is given", "nkey", "tls-ca")
+}
+
 // checkFiles returns what is wrong with the names of files.
 func (f *connection) checkFiles() error {
 	return errors.Join(secretFile("nkey", f.nkey), secretFile("tls-ca", f.ca))

@@ -66,6 +66,24 @@ func TestConnection_Environment(t *testing.T) {
 	}
 }
 
+// A key or an authority without a broker is a mistake: what was meant for a coordinator would be done to the folder of runs.
+func TestConnection_KeyWithoutABroker(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	for _, line := range []string{
+		"ban UDXU4RCSJNZO", "unban UDXU4RCSJNZO", "runs ls", "runs show x", "sweep ls", "sweep stop x", "doctor",
+	} {
+		for _, flag := range []string{"--nkey", "--tls-ca"} {
+			r := c.run(append(strings.Fields(line), flag, "operator.nk")...)
+			if r.code != exitUsage || !strings.Contains(r.err, flag+" is about the broker of --nats") {
+				t.Errorf("%s %s: exit code %d, %q %q", line, flag, r.code, r.out, r.err)
+			}
+		}
+	}
+	c.environ = []string{"SWITCHYARD_NKEY=operator.nk", "SWITCHYARD_TLS_CA=ca.pem"}
+	c.must("runs", "ls") // what the environment says is there for other commands
+}
+
 func TestConnection_FilesThatCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	f := connection{url: "nats://127.0.0.1:1", nkey: "no/such.nk"}

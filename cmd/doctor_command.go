@@ -43,6 +43,9 @@ code is 1 if training would fail or give wrong results here.`,
 		Example: "  " + a.invoked + " doctor\n  " + a.invoked + " doctor --nats nats://broker:4222 --nkey worker.nk",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := link.unnamed(c); err != nil {
+				return err
+			}
 			findings := []bench.Finding{
 				{Check: "program", State: bench.OK, Found: job.Name()},
 				bench.Processor(a.cores), bench.Numerics(), bench.Memory(), bench.Disk(a.runsDir), bench.Clock(time.Now()),

@@ -219,6 +219,9 @@ func (a *app) changeBan(c *cobra.Command, link connection, text string, do chang
 		return config.Usage(err)
 	}
 	if link.url == "" {
+		if err := link.unnamed(c); err != nil {
+			return err
+		}
 		list, err := cluster.Load(a.runsDir)
 		if err != nil {
 			return err

@@ -120,6 +120,9 @@ func (a *app) listBans(bans []wire.Ban) error {
 func (a *app) listRuns(c *cobra.Command, link connection) (list []store.Info, bans []wire.Ban, where string,
 	err error,
 ) {
+	if err := link.unnamed(c); err != nil {
+		return nil, nil, "", err
+	}
 	if link.url == "" {
 		list, err = store.List(a.runsDir)
 		if err == nil {
@@ -178,6 +181,9 @@ func (a *app) runsShowCommand() *cobra.Command {
 
 // findRun returns a run of a coordinator, or of the local folder, and the path of its folder.
 func (a *app) findRun(c *cobra.Command, link connection, name string) (r web.Run, folder string, err error) {
+	if err := link.unnamed(c); err != nil {
+		return r, "", err
+	}
 	if link.url == "" {
 		r, err = web.Folder(a.runsDir).Run(name)
 		return r, filepath.Join(a.runsDir, name), a.missingRun(err)

@@ -101,7 +101,7 @@ func (f *modelFlags) check(c *cobra.Command) error {
 		return f.connection.check(c)
 	}
 	f.connection.url = ""
-	return unused(c, "is about the broker of --nats, and none is given", "nkey", "tls-ca")
+	return f.connection.unnamed(c)
 }
 
 // serveModel serves a trained model over HTTP, and over NATS where a broker is named, until a signal ends it.

@@ -352,6 +352,9 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 // those of the folder.
 func (a *app) onSweeps(c *cobra.Command, link connection, flags *sweepFlags, do func(trials.Operations) error) error {
 	if !remote(c, link) {
+		if err := link.unnamed(c); err != nil {
+			return err
+		}
 		sweeps := &trials.Sweeps{Dir: flags.dir, Kinds: a.kinds, Leader: trials.Leader{
 			Program: a.invoked, Line: a.linesAbout(flags.dir),
 		}}
