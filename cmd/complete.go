@@ -74,7 +74,8 @@ func (a *app) completeValue(path string) []cobra.Completion {
 // of a run is shown beside its name.
 func (a *app) completeRuns(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	// Commands that take more than one name, with how many.
-	several := map[string]int{"diff": 2, "compare": 2, "report": len(args) + 1, "rm": len(args) + 1}
+	all := len(args) + 1
+	several := map[string]int{"diff": 2, "compare": 2, "report": all, "rm": all, "label": all}
 	if len(args) >= max(1, several[c.Name()]) {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -174,6 +174,7 @@ func TestCompletion_OfFlags(t *testing.T) {
 		"runs compare first ?":                    "second",
 		"runs compare first second ?":             "",
 		"runs rm first ?":                         "second",
+		"runs label first ?":                      "second",
 		"report first ?":                          "second",
 		"diff first ?":                            "second",
 		"runs show first ?":                       "",
