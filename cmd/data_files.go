@@ -19,8 +19,11 @@ import (
 // Where the data commands read and write: the standard input is kept in a temporary file while it is needed, and an
 // output is written beside its place and renamed.
 
-// stdin is the path that stands for the standard input.
-const stdin = "-"
+// stdin is the path that stands for the standard input, and stdinName what messages call it.
+const (
+	stdin     = "-"
+	stdinName = "the standard input"
+)
 
 // magics are the first bytes of formats. What begins otherwise is taken for a table.
 var magics = []struct{ begin, ending string }{
@@ -55,6 +58,9 @@ func (a *app) inspecting(paths []string, work func(paths []string) error) error 
 			kept := append([]string(nil), paths...)
 			kept[at] = path
 			err = work(kept)
+			if fault := new(files.Error); errors.As(err, &fault) && fault.File == path {
+				fault.File = stdinName // nobody knows the file, which is gone
+			}
 		}
 		return errors.Join(err, os.RemoveAll(dir))
 	})
@@ -66,8 +72,8 @@ func (a *app) spool(dir string) (string, error) {
 	// Longer than each of magics.
 	begin := make([]byte, 16)
 	n, err := io.ReadFull(a.in, begin)
-	if n == 0 {
-		return "", &files.Error{Problem: "the standard input is empty"}
+	if errors.Is(err, io.EOF) {
+		return "", &files.Error{Problem: stdinName + " is empty"}
 	}
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return "", fmt.Errorf("read the standard input: %w", err)

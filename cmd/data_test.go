@@ -2,12 +2,15 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 )
@@ -372,6 +375,16 @@ func TestData_StandardInput(t *testing.T) {
 	r := c.run("data", "info", "-")
 	if r.code != exitData || !strings.Contains(r.err, "error: the standard input is empty") {
 		t.Errorf("empty: exit code %d, %s", r.code, r.err)
+	}
+	c.stdin = "a,b\n1,2\n3\n"
+	for _, line := range []string{"data info -", "data convert - own2.npz"} {
+		if r := c.run(strings.Fields(line)...); r.code != exitData || !strings.Contains(r.err, "error: the standard input: line 3") {
+			t.Errorf("%s of a torn table: exit code %d, %s", line, r.code, r.err)
+		}
+	}
+	unread := &app{in: iotest.ErrReader(fs.ErrPermission)}
+	if _, err := unread.spool(t.TempDir()); !errors.Is(err, fs.ErrPermission) || exitCode(err) != exitFailed {
+		t.Errorf("what cannot be read: exit code %d, %v", exitCode(err), err)
 	}
 }
 
