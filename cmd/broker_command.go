@@ -16,6 +16,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/cluster"
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/wire"
 )
@@ -166,7 +167,7 @@ func (f brokerFlags) start(log hclog.Logger, initCommand string) (*cluster.Broke
 	for _, path := range []string{cfg.Auth, cfg.Certificate, cfg.Key} {
 		if _, err := os.Stat(path); path != "" && errors.Is(err, fs.ErrNotExist) {
 			return nil, config.Hint(config.Usagef("--keys %s: %w", f.keys, err), "make the keys with: %s --dir %s", initCommand,
-				f.keys)
+				terminal.Quoted(f.keys))
 		}
 	}
 	if f.keys == "" && f.listen != "" && !loopback(f.listen) {

@@ -230,7 +230,7 @@ next, on machines of your own, each with the files that go to it
   you          %[1]s submit fhn --nats nats://%[3]s --nkey %[6]s
 with TLS: --tls for the broker, --tls-ca %[7]s for all others
 Containers need nothing of this: docker compose up makes keys of its own.
-`, a.invoked, cfg.Dir, url, cluster.CoordinatorKey, workerKey(report), cluster.OperatorKey, cluster.CA)
+`, a.invoked, terminal.Quoted(cfg.Dir), url, cluster.CoordinatorKey, workerKey(report), cluster.OperatorKey, cluster.CA)
 }
 
 // workerKey is a key with which a worker can connect: that of all workers where there is one, else the first of one.

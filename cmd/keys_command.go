@@ -81,14 +81,12 @@ func (a *app) changeKeys(dir string, names []string, act func(string, []string) 
 	err := act(dir, names)
 	switch {
 	case errors.Is(err, cluster.ErrNoFolder):
-		return config.Hint(config.Usage(err), "name their folder with --dir, or create keys with: %s init --dir %s",
-			a.invoked, dir)
+		return config.Hint(config.Usage(err), "name their folder with --dir, or create keys with: %s",
+			a.line("init", "--dir", dir))
 	case errors.Is(err, cluster.ErrNoKey):
-		return config.Hint(config.Usage(err), "see which there are with: %s keys ls --dir %s", a.invoked, dir)
-	case errors.Is(err, cluster.ErrNeeded):
-		return config.Hint(config.Usage(err), "replace it with: %s keys rotate", a.invoked)
-	case errors.Is(err, cluster.ErrTwice):
-		return config.Hint(config.Usage(err), "replace it with: %s keys rotate", a.invoked)
+		return config.Hint(config.Usage(err), "see which there are with: %s", a.line("keys", "ls", "--dir", dir))
+	case errors.Is(err, cluster.ErrNeeded), errors.Is(err, cluster.ErrTwice):
+		return config.Hint(config.Usage(err), "replace it with: %s", a.line("keys", "rotate", "NAME", "--dir", dir))
 	case errors.Is(err, cluster.ErrWorker):
 		return config.Usage(err)
 	}

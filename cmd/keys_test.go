@@ -17,9 +17,9 @@ import (
 func TestKeys_Commands(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	dir := filepath.Join(t.TempDir(), "secrets")
+	dir := filepath.Join(t.TempDir(), "our secrets")
 	first := c.must("init", "--dir", dir, "--workers", "2", "--host", "broker.example.org")
-	for _, want := range []string{"worker-1.nk        made", "worker-2.nk        made", "--nkey worker-1.nk"} {
+	for _, want := range []string{"worker-1.nk        made", "worker-2.nk        made", "--nkey worker-1.nk", "--keys '" + dir + "'"} {
 		if !strings.Contains(first.out, want) {
 			t.Errorf("%q is missing in\n%s", want, first.out)
 		}
@@ -62,9 +62,11 @@ func TestKeys_Commands(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"keys revoke 1":           "hint: see which there are with: switchyard keys ls",
+		"keys revoke 1":           "hint: see which there are with: switchyard keys ls --dir '" + dir + "'",
 		"keys revoke coordinator": "can be replaced, but not revoked",
+		"keys revoke operator":    "hint: replace it with: switchyard keys rotate NAME --dir '" + dir + "'",
 		"keys add lab":            "there is such a key already",
+		"keys add 2":              "hint: replace it with: switchyard keys rotate NAME --dir '" + dir + "'",
 		"keys add a/b":            "only letters, digits",
 		"keys rotate":             "NAME",
 		"init --workers -1":       "between 0 and 1000",
