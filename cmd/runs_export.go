@@ -96,6 +96,9 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 		if err != nil {
 			return err
 		}
+		if len(files) == 0 {
+			return config.Usagef("run %s has recorded nothing yet: there is nothing to write event files of", name)
+		}
 		return a.result(written{files}, func() error {
 			if len(files) == 0 {
 				return a.printf("nothing to write: %s has no records\n", name)

@@ -85,3 +85,19 @@ func TestRunsExport(t *testing.T) {
 		t.Errorf("without records: %q", r.out)
 	}
 }
+
+// A run without records has no event files: that is said, and not that nothing was written.
+func TestRunsExport_OfARunWithoutRecords(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.must("train", "noise/smoke", "--quiet", "--name", "a", "train.steps=1", "--tensorboard=false")
+	if err := os.WriteFile(filepath.Join(c.dir, "a", "metrics.jsonl"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []string{"--json=false", "--json"} {
+		r := c.run("runs", "export", "a", "--to", "tensorboard", form)
+		if r.code != exitUsage || r.out != "" || !strings.Contains(r.err, "run a has recorded nothing yet") {
+			t.Errorf("%s: %+v", form, r)
+		}
+	}
+}
