@@ -318,20 +318,9 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 	if err := paper.Spare(out); err != nil {
 		return err
 	}
-	err := a.untilSignal(a.err, "ending the measurement", func(ctx context.Context) error {
-		for _, name := range names {
-			for _, p := range protocols {
-				if _, err := os.Stat(filepath.Join(a.runsDir, name, "tables", p+".json")); err == nil || ctx.Err() != nil {
-					continue
-				}
-				if _, err := a.evaluateRun(name, trained.Best, eval.Question{Protocol: p}); err != nil {
-					return err
-				}
-			}
-		}
-		return ctx.Err()
-	})
-	if err != nil {
+	if err := a.untilSignal(a.err, "ending the measurement", func(ctx context.Context) error {
+		return a.evaluateMissing(ctx, names, protocols)
+	}); err != nil {
 		return err
 	}
 	if err := paper.Write(out, a.runsDir, list); err != nil {
@@ -339,4 +328,22 @@ func (a *app) reportRuns(names, protocols []string, out string) error {
 	}
 	page := filepath.Join(out, "index.html")
 	return a.result(written{[]string{page}}, func() error { return a.printf("report   %s\n", page) })
+}
+
+// evaluateMissing measures runs by the protocols whose tables they lack, until a signal ends its context.
+func (a *app) evaluateMissing(ctx context.Context, names, protocols []string) error {
+	for _, name := range names {
+		for _, p := range protocols {
+			if ctx.Err() != nil {
+				return errSignal
+			}
+			if _, err := os.Stat(filepath.Join(a.runsDir, name, "tables", p+".json")); err == nil {
+				continue
+			}
+			if _, err := a.evaluateRun(name, trained.Best, eval.Question{Protocol: p}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,5 +54,16 @@ func TestReport(t *testing.T) {
 		if r := c.run(args...); r.code == 0 {
 			t.Errorf("%v is accepted", args)
 		}
+	}
+}
+
+// A signal between two measurements of a report says what signals say elsewhere.
+func TestReport_InterruptedBetweenMeasurements(t *testing.T) {
+	t.Parallel()
+	ctx, signal := context.WithCancel(t.Context())
+	signal()
+	a := &app{kinds: builtin(), runsDir: t.TempDir()}
+	if err := a.evaluateMissing(ctx, []string{"a"}, []string{"fhn"}); !errors.Is(err, errSignal) {
+		t.Errorf("got %v, want %v", err, errSignal)
 	}
 }
