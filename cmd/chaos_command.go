@@ -257,12 +257,9 @@ func (a *app) chaos(args []string, flags chaosFlags) error {
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted: nothing was compared")
 	}
-	if err != nil {
-		return config.Hint(err, "runs, logs and samples are in %s", folder)
-	}
-	if flags.keep {
+	if err != nil || flags.keep { // a hint would take the place of what the error advises
 		fmt.Fprintln(a.err, "runs, logs and samples are in", folder)
-		return nil
+		return err
 	}
 	if err := os.RemoveAll(folder); err != nil {
 		return fmt.Errorf("remove the folder: %w", err)

@@ -170,6 +170,11 @@ func TestChaos_Vacuous(t *testing.T) {
 	if r.code != exitFailed || !o.Equal || len(o.Idle) != 1 || !strings.Contains(r.err, "nats-restart: the run was over before it happened") {
 		t.Errorf("exit code %d, %+v\n%s", r.code, o, r.err)
 	}
+	for _, want := range []string{"hint: give the run more steps (train.steps=16)", "runs, logs and samples are in "} {
+		if !strings.Contains(r.err, want) {
+			t.Errorf("%q is missing in\n%s", want, r.err)
+		}
+	}
 }
 
 // --disk-full takes its value with and without an equals sign.
