@@ -132,6 +132,7 @@ func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
 		{"eval taken --checkpoint first", exitUsage, []string{"best or last"}},
 		{"runs show nothing_like_it", exitUsage, []string{"no such run", "runs ls"}},
 		{"version --log-format xml", exitUsage, []string{"text or json"}},
+		{"health --url http://127.0.0.1:1/healthz --file well", exitUsage, []string{"--url means nothing with --file"}},
 		{"version --quiet --verbose", exitUsage, []string{"cannot be combined"}},
 		{"bench kernels --only mm", exitUsage, []string{"--only mm: no such operation; there are nn, nt, tn"}},
 		{"train noise/smoke --listen nonsense", exitUsage, []string{"--listen nonsense", "missing port"}},

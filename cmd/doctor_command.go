@@ -110,16 +110,16 @@ func (a *app) checkKeys(dir string) bench.Finding {
 	}
 	if err := errors.Join(err, listErr); err != nil {
 		f.State, f.Found, f.Do = bench.Bad, err.Error(), "restore the folder from a backup, or create it again: "+
-			a.invoked+" init --dir "+dir
+			a.line("init", "--dir", dir)
 		return f
 	}
 	f.Found = fmt.Sprintf("%s in %s", terminal.Count(keys, "key"), dir)
 	if info.Mode().Perm()&0o077 != 0 {
-		f.State, f.Do = bench.Doubtful, "other users may look into the folder: chmod 700 "+dir
+		f.State, f.Do = bench.Doubtful, "other users may look into the folder: chmod 700 "+terminal.Quoted(dir)
 	}
 	if data, err := os.ReadFile(filepath.Join(dir, cluster.Server)); err == nil { // else it is the part of another role
 		if state, do := certificate(data, time.Now()); state != bench.OK {
-			f.State, f.Do = state, do+": "+a.invoked+" init --dir "+dir+" --renew-server-cert"
+			f.State, f.Do = state, do+": "+a.line("init", "--dir", dir, "--renew-server-cert")
 		}
 	}
 	return f
@@ -217,8 +217,11 @@ the process lives, /readyz only while it is connected to its broker.
 Workers do not listen. A worker started with --health-file touches that file while all is
 well; with --file the exit code says whether it did so recently.`,
 		Args: exactly(),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			if file != "" {
+				if err := unused(c, "means nothing with --file: no address is asked", "url"); err != nil {
+					return err
+				}
 				answer, err := lately(file, time.Now())
 				if err != nil {
 					return err
