@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -17,7 +18,6 @@ import (
 	"github.com/switchyard-ml/switchyard/internal/terminal"
 	"github.com/switchyard-ml/switchyard/lab/fault"
 	"github.com/switchyard-ml/switchyard/lead"
-	"github.com/switchyard-ml/switchyard/lead/job"
 )
 
 // app is what all commands share: the environment of the process and the global flags. Main makes the only one of a
@@ -229,20 +229,20 @@ func lineWidth(screen *terminal.Screen) int {
 	return screen.Width()
 }
 
-// introduce prints the plan of a run before it begins: as lines on the screen, or as one record if the log has
-// records. With --quiet nothing is printed.
-func (a *app) introduce(p *job.Plan, flags trainFlags, folder string, screen *terminal.Screen, log hclog.Logger) error {
-	facts := p.Facts(flags.here(folder))
-	if a.logFormat != "json" {
-		if a.quiet {
-			return nil
-		}
-		return facts.Write(screen)
+// introduce prints the plan of what begins: as lines on the screen, or as one record if the log has records. With --quiet
+// nothing is printed.
+func (a *app) introduce(plan terminal.Facts, screen *terminal.Screen) error {
+	switch {
+	case a.quiet:
+		return nil
+	case a.logFormat != "json":
+		return plan.Write(screen)
 	}
+	texts := plan.Map()
 	var fields []any
-	for _, f := range facts {
-		fields = append(fields, f[0], f[1])
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		fields = append(fields, name, texts[name])
 	}
-	log.Info("plan", fields...)
+	a.logger(screen, hclog.Info).Info("plan", fields...)
 	return nil
 }

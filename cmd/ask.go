@@ -171,7 +171,7 @@ func (a *app) open(name, which string) (*trained.Run, error) {
 	}
 	// Damaged checkpoints: the answer comes from another one.
 	for _, s := range run.Skipped() {
-		fmt.Fprintln(a.err, "warning: skipped:", s)
+		a.remark("warning", fmt.Sprint("skipped: ", s))
 	}
 	return run, nil
 }
@@ -231,7 +231,7 @@ func (f *asking) read(run *trained.Run) (*files.Dataset, error) {
 // of the files. Warnings go to stderr before either. An existing file is replaced as a whole.
 func (a *app) tell(f *asking, y *trained.Answer) error {
 	for _, w := range y.Warnings {
-		fmt.Fprintln(a.err, "warning:", w)
+		a.remark("warning", w)
 	}
 	for _, path := range f.out {
 		if err := a.replaceFile(path, func(w io.Writer) error { return y.Write(w, path) }); err != nil {

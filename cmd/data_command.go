@@ -210,10 +210,10 @@ left out. OUT is a new file or folder.`,
 					return err
 				}
 				for _, note := range d.Notes {
-					fmt.Fprintln(a.err, "note:", note)
+					a.remark("note", note)
 				}
 				if d.TimeUnit != "" && !d.KeepsTimes(isNPZ(out.path)) {
-					fmt.Fprintln(a.err, "note: the times are not kept: those of the output count from 0")
+					a.remark("note", "the times are not kept: those of the output count from 0")
 					d.TimeUnit = "" // so that the hash is that of data without dates
 				}
 				if err := a.writeData(d, out.path); err != nil {

@@ -78,6 +78,19 @@ func mistaken(err error) bool {
 	return code == exitUsage || code == exitData
 }
 
+// remark tells what the user should know and what is no error, behind the word note or warning; in a log of JSON records
+// it is a record.
+func (a *app) remark(word, text string) {
+	switch log := a.logger(a.err, hclog.Info); {
+	case a.logFormat != "json":
+		fmt.Fprintf(a.err, "%s: %s\n", word, text)
+	case word == "warning":
+		log.Warn(text)
+	default:
+		log.Info(text)
+	}
+}
+
 // complain prints an error, and its hint in the next line; in a log of JSON records it is a record with the field
 // hint.
 func (a *app) complain(err error) {

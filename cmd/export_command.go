@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -64,7 +63,7 @@ ONNX file for each step: encoder, initial, filter_step, transition, predict
 // warnRounded warns of channels that ONNX files, whose numbers are float32, round by more than a trifle.
 func (a *app) warnRounded(run *trained.Run) {
 	for _, text := range run.Rounded() {
-		fmt.Fprintf(a.err, "warning: %s; use --format npz, whose program computes in float64, or subtract a number near its "+
-			"mean from the data before training\n", text)
+		a.remark("warning", text+"; use --format npz, whose program computes in float64, or subtract a number near its mean "+
+			"from the data before training")
 	}
 }

@@ -172,9 +172,8 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 		return a.result(f.Plan, func() error { return a.printf("%s", fitPlan(f)) })
 	}
 	flags.screen = a.screen()
-	if !a.quiet {
-		fmt.Fprint(flags.screen, fitPlan(f),
-			"\nerrors in the validation part, each from all starts that the candidate has\n")
+	if err := a.beginFit(f, flags.screen); err != nil {
+		return err
 	}
 	err = a.untilSignal(flags.screen, "writing checkpoints of the running candidates",
 		func(ctx context.Context) error {
@@ -202,6 +201,20 @@ func (a *app) fit(args []string, flags *fitFlags) error {
 		return err
 	}
 	return a.result(r, func() error { return a.tellFit(f, r) })
+}
+
+// beginFit prints the plan of a fit that begins, as introduce does that of a run.
+func (a *app) beginFit(f *fit.Fit, screen *terminal.Screen) error {
+	if a.logFormat != "json" && !a.quiet {
+		_, err := fmt.Fprint(screen, fitPlan(f),
+			"\nerrors in the validation part, each from all starts that the candidate has\n")
+		return err
+	}
+	plan := terminal.Facts{{"candidates", fmt.Sprint(len(f.Plan.Candidates))}}
+	for _, d := range f.Plan.Decisions {
+		plan = append(plan, terminal.Fact{d.Name, d.Value})
+	}
+	return a.introduce(plan, screen)
 }
 
 // fitPlan is the plan in words: each decision with the flag that changes it, the candidates with their cost, and
@@ -234,8 +247,13 @@ func (f *fitFlags) changed(a *app) func(*sweep.State, []sweep.Record) {
 	if a.quiet {
 		return nil
 	}
+	log := a.logger(f.screen, hclog.Info)
 	return func(s *sweep.State, list []sweep.Record) {
 		for _, line := range fit.News(s, list) {
+			if a.logFormat == "json" {
+				log.Info("candidate ended", "result", strings.Join(strings.Fields(line), " "))
+				continue
+			}
 			fmt.Fprintf(f.screen, "%s\n", line)
 		}
 	}

@@ -217,6 +217,11 @@ func (a *app) estimate(s *paper.Study, plan *paper.Plan) (costs []float64, left 
 			"come on top", terminal.Short(time.Duration(long)), terminal.Count(s.Parallel, "run"), c.Measured,
 			terminal.Count(c.Configurations, "configuration"))
 	}
+	if a.logFormat == "json" {
+		a.logger(a.err, hclog.Info).Info("plan", "size", string(plan.Size), "runs", len(plan.Trials), "to_train", left,
+			"time", text, "folder", s.RunsDir)
+		return costs, left, nil
+	}
 	_, err = fmt.Fprintf(a.err, "plan     size %s, %s, %d to train: %s\nfolder   %s\n", plan.Size,
 		terminal.Count(len(plan.Trials), "run"), left, text, s.RunsDir)
 	return costs, left, err

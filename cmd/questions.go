@@ -57,8 +57,7 @@ of each array is the recording.`,
 					return err
 				}
 			} else if len(columns.Controls) > 0 {
-				fmt.Fprintf(a.err, "warning: without --controls, all are zero after the recording: %s\n",
-					strings.Join(columns.Controls, ", "))
+				a.remark("warning", "without --controls, all are zero after the recording: "+strings.Join(columns.Controls, ", "))
 			}
 			y, err := run.ForecastAll(list, columns, q, levels)
 			if err != nil {

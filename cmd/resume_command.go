@@ -60,7 +60,7 @@ func (a *app) resume(name string, flags trainFlags) error {
 		return a.missingRun(err)
 	}
 	for _, s := range r.Skipped {
-		fmt.Fprintln(a.err, "warning: skipped:", s)
+		a.remark("warning", fmt.Sprint("skipped: ", s))
 	}
 	// Reopen holds the run, so that every way out from here closes it; lead does it at the end.
 	t, err := a.training(r.Plan, flags, r.From)

@@ -270,7 +270,7 @@ func (a *app) removeItems(items []trials.Item, tell func(trials.Item) error) err
 	for _, i := range items {
 		err := i.Remove()
 		if errors.Is(err, store.ErrHeld) || errors.Is(err, trials.ErrPlanChanged) || errors.Is(err, store.ErrNotFound) {
-			fmt.Fprintf(a.err, "warning: left alone: %v\n", err)
+			a.remark("warning", fmt.Sprintf("left alone: %v", err))
 			continue
 		}
 		if err == nil {

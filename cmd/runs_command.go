@@ -144,7 +144,7 @@ func (a *app) listRuns(c *cobra.Command, link connection) (list []store.Info, ba
 			bans = append(bans, wire.Ban(b))
 		}
 		if all.LeftOut > 0 {
-			fmt.Fprintf(a.err, "the %d oldest runs are left out\n", all.LeftOut)
+			a.remark("note", fmt.Sprintf("the oldest are left out: %s", terminal.Count(all.LeftOut, "run")))
 		}
 		return err
 	})

@@ -145,7 +145,7 @@ func (a *app) sweep(args []string, flags sweepFlags) error {
 		return err
 	}
 	if flags.dry {
-		return a.sweepPlan(j, flags, a.out)
+		return a.planned(j, flags)
 	}
 	if err := a.leadSweep(j, flags, 0); err != nil {
 		return err
@@ -163,8 +163,12 @@ func (a *app) sweep(args []string, flags sweepFlags) error {
 // sweep.ErrInterrupted, with exit code 3.
 func (a *app) leadSweep(j *trials.Job, flags sweepFlags, extend int) error {
 	screen := a.screen()
-	if !a.quiet {
-		if err := a.sweepPlan(j, flags, screen); err != nil {
+	if !a.quiet { // the plan takes measurements
+		plan, err := sweepPlan(j, flags)
+		if err == nil {
+			err = a.introduce(plan, screen)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -232,8 +236,14 @@ func (a *app) sweepPage(h *lead.Host, j *trials.Job, flags sweepFlags, screen *t
 		flags.page.listen = "127.0.0.1:0"
 		server, err = flags.page.open(h.Page(), j.Folder.Runs(), log)
 	}
-	if err == nil && server != nil && !a.quiet {
-		fmt.Fprintf(screen, "page      %ssweeps.html#/%s\n\n", server.URL(), j.Folder.Name)
+	if err != nil || server == nil || a.quiet {
+		return server, err
 	}
+	url := server.URL() + "sweeps.html#/" + j.Folder.Name
+	if a.logFormat == "json" {
+		a.logger(screen, hclog.Info).Info("page", "url", url)
+		return server, nil
+	}
+	_, err = fmt.Fprintf(screen, "page      %s\n\n", url)
 	return server, err
 }

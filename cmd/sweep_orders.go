@@ -332,7 +332,7 @@ func (a *app) submitSweep(args []string, link connection, flags sweepFlags) erro
 	}
 	if flags.dry {
 		j.Folder.Dir = "" // it has none here
-		return a.sweepPlan(j, flags, a.out)
+		return a.planned(j, flags)
 	}
 	return a.remoteSweeps(link, func(sweeps trials.Remote) error {
 		u, err := sweeps.Submit(ops.SweepRequest{

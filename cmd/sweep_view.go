@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -16,12 +15,21 @@ import (
 
 // What people see of a sweep: the plan before it begins, and the screen while it goes on.
 
-// sweepPlan writes what a sweep will do, and about how long that takes: it times an update of a few configurations
-// for that. On the output of results it is one value with --json.
-func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
-	p, err := j.Plan()
+// planned prints what a sweep would do.
+func (a *app) planned(j *trials.Job, flags sweepFlags) error {
+	plan, err := sweepPlan(j, flags)
 	if err != nil {
 		return err
+	}
+	return a.result(plan.Map(), func() error { return plan.Write(a.out) })
+}
+
+// sweepPlan says what a sweep will do, and about how long that takes: it times an update of a few configurations for
+// that.
+func sweepPlan(j *trials.Job, flags sweepFlags) (terminal.Facts, error) {
+	p, err := j.Plan()
+	if err != nil {
+		return nil, err
 	}
 	s := &j.File.Spec
 	facts := terminal.Facts{
@@ -52,10 +60,7 @@ func (a *app) sweepPlan(j *trials.Job, flags sweepFlags, w io.Writer) error {
 			facts = append(facts, terminal.Fact{"", fmt.Sprintf("and %s more", terminal.Group(n))})
 		}
 	}
-	if w == a.out && a.asJSON {
-		return a.printJSON(facts.Map())
-	}
-	return facts.Write(w)
+	return facts, nil
 }
 
 // costFacts say what a sweep computes, and what that takes.

@@ -184,7 +184,7 @@ func (a *app) training(p *job.Plan, flags trainFlags, from *checkpoint.Checkpoin
 // 3. It closes the run in any case but one: after a second signal the session may still use it.
 func (a *app) lead(t *training, run *store.Run) error {
 	s := t.session
-	if err := a.introduce(s.Plan, t.flags, run.Folder(), t.screen, s.Log); err != nil {
+	if err := a.introduce(s.Plan.Facts(t.flags.here(run.Folder())), t.screen); err != nil {
 		t.close()
 		return errors.Join(err, run.Close())
 	}

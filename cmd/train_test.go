@@ -420,6 +420,41 @@ func TestTrain_JSONLogIsJSON(t *testing.T) {
 	}
 }
 
+// TestJSONLog_HasRecordsAlone: whatever a command says before its result is a record, if the log has records.
+func TestJSONLog_HasRecordsAlone(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	dir := t.TempDir()
+	table := "y,u\n"
+	for i := range 100 {
+		table += fmt.Sprintf("%d,%d\n", i*i%17*(i%5), i*i%7)
+	}
+	own := c.write("own.csv", table)
+	dated := c.write("dated.csv", "t,y,name\n2024-01-01,1,a\n2024-01-02,3,a\n2024-01-03,2,b\n")
+	sweeps := []string{"--sweeps-dir", filepath.Join(dir, "sweeps"), "--workers", "1"}
+	c.must("train", "files", "env.files="+own, "model.kind=arhmm", "--name", "own", "--quiet")
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{append([]string{"sweep", "-m", "noise/smoke", "optim.rate=1e-3,1e-2", "--web", "127.0.0.1:0"}, sweeps...), `"page"`},
+		{append([]string{"fit", own, "--name", "fitted", "--budget", "1s", "--families", "naive"}, sweeps...), `"candidate ended"`},
+		{[]string{"paper", "--only", "table1/reacher/static", "--seeds", "1", "-o", filepath.Join(dir, "paper"), "--dry-run"}, `"to_train":1`},
+		{[]string{"forecast", "own", "--horizon", "2"}, "without --controls"},
+		{[]string{"data", "convert", dated, filepath.Join(dir, "dated.npz")}, "column name is not used"},
+	} {
+		r := c.must(append(test.args, "--log-format", "json")...)
+		if !strings.Contains(r.err, test.want) {
+			t.Errorf("%q: %s is missing in\n%s", test.args[0], test.want, r.err)
+		}
+		for line := range strings.Lines(r.err) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%q: no record: %s", test.args[0], line)
+			}
+		}
+	}
+}
+
 func TestUntilSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
