@@ -110,16 +110,21 @@ func (w *watch) forward(s os.Signal) bool {
 }
 
 // endable runs a command. A signal that no work of the command waits for ends it at once, whatever it does: it may wait
-// for a file, for a program that reads its output, or for an answer.
+// for a file, for a program that reads its output, or for an answer. One that counts as the signal that work has just
+// got does not: that work has ended meanwhile, and what the command does behind it is to be done.
 func (a *app) endable(command func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- command() }()
+	var forwarded time.Time
 	for {
 		select {
 		case err := <-done:
 			return err
 		case s := <-a.signals:
-			if !a.watch.forward(s) {
+			switch {
+			case a.watch.forward(s):
+				forwarded = time.Now()
+			case time.Since(forwarded) >= sameSignal:
 				return errors.Join(errSignal, a.leftovers.remove())
 			}
 		}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -168,6 +170,34 @@ func TestExitCode_OfInterrupts(t *testing.T) {
 		if got := exitCode(config.Hint(fmt.Errorf("lead: %w", err), "go on")); got != exitInterrupted {
 			t.Errorf("%v: exit code %d, want %d", err, got, exitInterrupted)
 		}
+	}
+}
+
+// The second signal of a program such as timeout may come when the work has already ended by the first one: what the
+// command does behind its work, as recording how a run ended, is done all the same. A signal that comes later ends it.
+func TestEndable_OneSignalTwice(t *testing.T) {
+	t.Parallel()
+	for after, want := range map[time.Duration]error{sameSignal / 2: nil, 2 * sameSignal: errSignal} {
+		synctest.Test(t, func(t *testing.T) {
+			signals, recorded := make(chan os.Signal, 2), make(chan bool, 1)
+			a := &app{signals: signals}
+			err := a.endable(func() error {
+				err := a.untilSaved(io.Discard, "writing a checkpoint", func(ctx context.Context) error {
+					signals <- syscall.SIGTERM
+					<-ctx.Done()
+					return nil
+				})
+				time.Sleep(after)
+				signals <- syscall.SIGTERM
+				time.Sleep(time.Second)
+				recorded <- true
+				return err
+			})
+			if !errors.Is(err, want) || (len(recorded) == 1) != (want == nil) {
+				t.Errorf("a second signal after %v: %v, recorded %v", after, err, len(recorded) == 1)
+			}
+			<-recorded
+		})
 	}
 }
 
