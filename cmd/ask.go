@@ -205,6 +205,8 @@ func (a *app) recordings(f *asking, run *trained.Run) ([]trained.Recording, trai
 	switch {
 	case len(f.data) > 0:
 		err = dataFault(err)
+	case errors.Is(err, fs.ErrNotExist):
+		err = config.Hint(err, "give the files with --data")
 	// With --truth a fault may lie in the column that the flag names, even where the files are the run's own.
 	case how.Truth != "":
 		err = dataFault(err)

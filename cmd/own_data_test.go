@@ -349,3 +349,22 @@ func TestCommas_InPaths(t *testing.T) {
 		t.Errorf("data info suggests\n%s", r.out)
 	}
 }
+
+// A question to a run whose files are gone proposes to name them.
+func TestAsk_FilesAreGone(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	own := c.write("own.csv", "y\n"+strings.Repeat("1\n3\n2\n", 20))
+	c.must("train", "files", "env.files="+own, "model.kind=arhmm", "--name", "own", "--quiet")
+	moved := filepath.Join(t.TempDir(), "moved.csv")
+	if err := os.Rename(own, moved); err != nil {
+		t.Fatal(err)
+	}
+	for _, question := range []string{"forecast", "segment", "smooth", "linearize"} {
+		r := c.run(question, "own")
+		if r.code != exitUsage || !strings.Contains(r.err, "hint: give the files with --data") {
+			t.Errorf("%s: exit code %d\n%s", question, r.code, r.err)
+		}
+		c.must(question, "own", "--data", moved)
+	}
+}
