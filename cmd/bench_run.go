@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ func (f *wireFlags) check() error {
 	if !slices.Contains(carriers, f.carrier) {
 		return config.Usagef("--carrier %q: want one of %s", f.carrier, strings.Join(carriers, ", "))
 	}
-	return f.benchFlags.check()
+	return cmp.Or(f.benchFlags.check(), tooMany("threads", f.threads))
 }
 
 // benchWireCommand is `bench wire`: what messages add to a step.
@@ -217,17 +218,29 @@ Processor time is attributed to goroutines by 100 samples per second.`,
 	flags.IntVar(&f.steps, "steps", 135, "updates of a trial that is not stopped early")
 	flags.DurationVar(&f.shard, "shard", 2*time.Millisecond, "time that a shard takes; 8 of them are an update")
 	flags.StringVar(&f.preset, "preset", "fhn", "preset, whose parameters are sent and updated")
-	flags.StringVar(&f.stop, "stop", "halving", "how trials are stopped early: halving, hyperband, asha, median or none")
+	flags.StringVar(&f.stop, "stop", "halving", "how trials are stopped early: "+strings.Join(stops, ", "))
 	flags.StringVar(&f.profile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
 	a.jsonFlag(c)
-	c.RegisterFlagCompletionFunc("stop", completeWords([]string{"halving", "hyperband", "asha", "median", "none"}))
+	c.RegisterFlagCompletionFunc("stop", completeWords(stops))
 	c.RegisterFlagCompletionFunc("preset", completePresets)
 	return c
 }
 
-// check returns a usage error for numbers without a sweep. Nine updates are the fewest that the rungs of early
-// stopping divide: text sets min_iter to a ninth.
+// stops are the ways to stop trials early.
+var stops = []string{"halving", "hyperband", "asha", "median", "none"}
+
+// check returns a usage error for numbers without a sweep, and for names that text must not write, as nobody has seen its
+// lines. Nine updates are the fewest that the rungs of early stopping divide: text sets min_iter to a ninth.
 func (f sweepBench) check() error {
+	if !slices.Contains(stops, f.stop) {
+		return config.Usagef("--stop %s: must be %s", f.stop, strings.Join(stops, ", "))
+	}
+	if !slices.ContainsFunc(config.Presets(), func(p config.Preset) bool { return p.Name == f.preset }) {
+		return config.Hint(config.Usagef("--preset %s: there is no such preset", f.preset), "switchyard train --help lists them")
+	}
+	if err := tooMany("workers", f.workers); err != nil {
+		return err
+	}
 	if f.workers < 1 || f.trials < 1 || f.steps < 9 || f.shard < 0 {
 		return config.Usagef("%d trials of %d updates on %d workers, %s for a shard: at least 1, 9, 1 and 0s are needed",
 			f.trials, f.steps, f.workers, f.shard)

@@ -60,7 +60,7 @@ continues it, with the same result on any number of workers.`,
 		Args:              atLeastOne("FILE"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := cmp.Or(atLeast(c, 1, "workers"), atLeast(c, 0, "horizon")); err != nil {
+			if err := cmp.Or(atLeast(c, 1, "workers"), tooMany("workers", flags.workers), atLeast(c, 0, "horizon")); err != nil {
 				return err
 			}
 			return a.fit(args, flags)

@@ -70,12 +70,27 @@ func addEvents(c *cobra.Command, to *bool) {
 	c.Flags().BoolVar(to, "tensorboard", true, "write event files into tb in the run's folder during training")
 }
 
+// mostWorkers is how many workers of its process an embedded broker takes beside all others.
+const mostWorkers = 1000
+
+// tooMany returns a usage error if a flag asks for more workers than the broker of this process takes: the others would
+// try to connect for ever.
+func tooMany(flag string, workers int) error {
+	if workers > mostWorkers {
+		return config.Usagef("--%s %d: at most %d in one process", flag, workers, mostWorkers)
+	}
+	return nil
+}
+
 // check returns a usage error for flags that contradict each other, or that have no effect: what is for outside
 // workers without --listen, and a token without a page. No workers are right only if others can join.
 func (f *trainFlags) check() error {
 	if f.workers < 0 || f.workers == 0 && f.listen == "" || f.slots < 1 {
 		return config.Usagef("%s with %s: at least one of each is required (0 workers only with --listen)",
 			terminal.Count(f.workers, "worker"), terminal.Count(f.slots, "slot"))
+	}
+	if err := tooMany("workers", f.workers); err != nil {
+		return err
 	}
 	if f.slots > wire.MaxLeases {
 		return config.Usagef("--slots %d: at most %d", f.slots, wire.MaxLeases)

@@ -37,9 +37,9 @@ What the coordinator noted about workers in these steps is printed, too. A run w
 steps is recomputed in whole rounds.`,
 		Example: "  " + a.invoked + " verify fhn-concrete-1\n  " + a.invoked + " verify fhn-concrete-1 --from 900 --to 950",
 		Args:    exactly("NAME"), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if workers < 1 {
-				return config.Usagef("--workers %d: at least one is needed", workers)
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmp.Or(atLeast(c, 1, "workers"), tooMany("workers", workers)); err != nil {
+				return err
 			}
 			var v *lead.Verdict
 			err := a.untilSignal(a.err, "stopping", func(ctx context.Context) error {
@@ -177,9 +177,9 @@ their logs. The step is then recomputed here from the last common parameters, to
 configuration keys, the shard and the tensor at which the two programs diverge, or else
 the worker whose results differ from what this machine computes.`,
 		Args: exactly("A", "B"), ValidArgsFunction: a.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if workers < 1 {
-				return config.Usagef("--workers %d: at least one is needed", workers)
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cmp.Or(atLeast(c, 1, "workers"), tooMany("workers", workers)); err != nil {
+				return err
 			}
 			d, err := a.diff(args[0], args[1], workers)
 			if err != nil {
