@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -94,8 +95,8 @@ func (f *readFlags) options() (files.Options, error) {
 	if f.cut < 0 || f.cut == 1 {
 		return files.Options{}, config.Usagef("--cut %d: an episode has at least 2 steps", f.cut)
 	}
-	if !(f.dt >= 0) {
-		return files.Options{}, config.Usagef("--dt %v: must be positive", f.dt)
+	if !(f.dt >= 0) || math.IsInf(f.dt, 1) {
+		return files.Options{}, config.Usagef("--dt %v: must be positive, and a number", f.dt)
 	}
 	if f.limit < 1 {
 		return files.Options{}, config.Usagef("--limit %d: must be at least 1", f.limit)

@@ -210,6 +210,7 @@ func TestData_Errors(t *testing.T) {
 		{"data info", exitUsage, []string{"FILE"}},
 		{"data inof x", exitUsage, []string{"did you mean info?"}},
 		{"data info " + good + " --cut 1", exitUsage, []string{"at least 2 steps"}},
+		{"data convert " + good + " " + out + " --dt inf", exitUsage, []string{"--dt +Inf: must be positive"}},
 		{"data convert " + good + " out.xlsx", exitUsage, []string{"out.xlsx", ".npz or .csv"}},
 		{"data convert " + good, exitUsage, []string{"IN... OUT"}},
 		{"data generate fhn", exitUsage, []string{"--out FILE is needed", ".npz or .csv"}},
