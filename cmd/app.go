@@ -229,8 +229,8 @@ func lineWidth(screen *terminal.Screen) int {
 	return screen.Width()
 }
 
-// introduce prints the plan of what begins: as lines on the screen, or as one record if the log has records. With --quiet
-// nothing is printed.
+// introduce prints the plan of what begins: as lines on the screen, or as one record if the log has records. With
+// --quiet nothing is printed.
 func (a *app) introduce(plan terminal.Facts, screen *terminal.Screen) error {
 	switch {
 	case a.quiet:

@@ -229,14 +229,15 @@ Processor time is attributed to goroutines by 100 samples per second.`,
 // stops are the ways to stop trials early.
 var stops = []string{"halving", "hyperband", "asha", "median", "none"}
 
-// check returns a usage error for numbers without a sweep, and for names that text must not write, as nobody has seen its
-// lines. Nine updates are the fewest that the rungs of early stopping divide: text sets min_iter to a ninth.
+// check returns a usage error for numbers without a sweep, and for names that text must not write, as nobody has seen
+// its lines. Nine updates are the fewest that the rungs of early stopping divide: text sets min_iter to a ninth.
 func (f sweepBench) check() error {
 	if !slices.Contains(stops, f.stop) {
 		return config.Usagef("--stop %s: must be %s", f.stop, strings.Join(stops, ", "))
 	}
 	if !slices.ContainsFunc(config.Presets(), func(p config.Preset) bool { return p.Name == f.preset }) {
-		return config.Hint(config.Usagef("--preset %s: there is no such preset", f.preset), "switchyard train --help lists them")
+		return config.Hint(config.Usagef("--preset %s: there is no such preset", f.preset),
+			"switchyard train --help lists them")
 	}
 	if err := tooMany("workers", f.workers); err != nil {
 		return err

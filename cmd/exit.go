@@ -78,8 +78,8 @@ func mistaken(err error) bool {
 	return code == exitUsage || code == exitData
 }
 
-// remark tells what the user should know and what is no error, behind the word note or warning; in a log of JSON records
-// it is a record.
+// remark tells what the user should know and what is no error, behind the word note or warning; in a log of JSON
+// records it is a record.
 func (a *app) remark(word, text string) {
 	switch log := a.logger(a.err, hclog.Info); {
 	case a.logFormat != "json":
