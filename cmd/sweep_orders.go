@@ -206,7 +206,7 @@ func (a *app) sweepExtendCommand(flags *sweepFlags) *cobra.Command {
 				if led != nil {
 					return writeSweep(a.out, v)
 				}
-				return a.printf("sweep %s continues with %d more trials\n", args[0], more)
+				return a.printf("sweep %s continues with %s\n", args[0], terminal.Count(more, "more trial"))
 			}, err
 		},
 	})

@@ -207,8 +207,10 @@ func TestSweep_WithKeys(t *testing.T) {
 		{"resume rates", "sweep rates continues"},
 		{"stop rates", "sweep rates is stopped"},
 		{"ls", "interrupted"},
-		{"extend rates --trials 3", "3 more trials"},
+		{"extend rates --trials 3", "3 more trials\n"},
 		{"show rates", "/9 trials"},
+		{"stop rates", "sweep rates is stopped"},
+		{"extend rates --trials 1", "1 more trial\n"},
 		{"stop rates", "sweep rates is stopped"},
 	} {
 		r := c.must(append(append([]string{"sweep"}, strings.Fields(step.line)...), at("operator.nk")...)...)
