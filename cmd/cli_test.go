@@ -141,6 +141,7 @@ func TestErrors_OneMessageAndTheRightCode(t *testing.T) {
 		{"bench wire noise --threads 1001", exitUsage, []string{"--threads 1001: at most 1000"}},
 		{"bench sweep --stop never", exitUsage, []string{"error: --stop never: must be halving, "}},
 		{"bench sweep --preset nosie", exitUsage, []string{"error: --preset nosie: there is no such preset"}},
+		{"train noise/smoke --dry-run --web none --web-token-file token", exitUsage, []string{"--web-token-file token: has no effect without a page"}},
 		{"health --url http://127.0.0.1:1/healthz --file well", exitUsage, []string{"--url means nothing with --file"}},
 		{"version --quiet --verbose", exitUsage, []string{"cannot be combined"}},
 		{"bench kernels --only mm", exitUsage, []string{"--only mm: no such operation; there are nn, nt, tn"}},

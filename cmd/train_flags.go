@@ -109,8 +109,8 @@ func (f *trainFlags) check() error {
 	if f.listen == "" && f.keys != "" {
 		return config.Usagef("--keys %s: no outside worker can join without --listen", f.keys)
 	}
-	if f.page.listen == "" && f.page.tokenFile != "" {
-		return config.Usagef("--web-token-file %s: has no effect without --web", f.page.tokenFile)
+	if (f.page.listen == "" || f.page.listen == "none") && f.page.tokenFile != "" {
+		return config.Usagef("--web-token-file %s: has no effect without a page (--web)", f.page.tokenFile)
 	}
 	if f.listen == "" {
 		return nil
