@@ -97,12 +97,9 @@ func (a *app) exportRun(ctx context.Context, name string, f exporting) error {
 			return err
 		}
 		if len(files) == 0 {
-			return config.Usagef("run %s has recorded nothing yet: there is nothing to write event files of", name)
+			return config.Usagef("run %s has no records: there is nothing to write event files of", name)
 		}
 		return a.result(written{files}, func() error {
-			if len(files) == 0 {
-				return a.printf("nothing to write: %s has no records\n", name)
-			}
 			return a.printf("wrote    %s\nnext     tensorboard --logdir %s\n", strings.Join(files, "\n         "), out)
 		})
 	}
