@@ -272,7 +272,7 @@ func (a *app) benchReportCommand() *cobra.Command {
 		Short: "Write a report of kept measurements in Markdown",
 		Long: `Write in Markdown what docs/bench/run.sh or docs/bench/scaling.sh measured. Both keep
 their measurements as a JSON list of records.`,
-		Example: "  " + a.invoked + " bench report docs/bench/2026-11-21.json",
+		Example: "  " + a.invoked + " bench report docs/bench/2026-12-01.json",
 		Args:    exactly("RECORDS.json"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			records, err := os.Open(args[0])

@@ -197,8 +197,8 @@ func writeSmall(b *strings.Builder, cells []cell) {
 	if len(cells) == 0 {
 		return
 	}
-	b.WriteString("\n## Small steps\n\nThe same on one core, of presets whose steps take milliseconds, with the switch that " +
-		"each has.\n\n| preset | switching | step, ms | GFLOP/s | of peak |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Small steps\n\nThe same on one core, of presets whose steps take milliseconds, with the switch " +
+		"that each has.\n\n| preset | switching | step, ms | GFLOP/s | of peak |\n|---|---|---|---|---|\n")
 	for _, c := range cells {
 		o := c.step()
 		fmt.Fprintf(b, "| %s | %s | %.2f (%.2f–%.2f) | %.0f | %.1f %% |\n", c.preset, c.switching, 1e3*o.Seconds.Median,
