@@ -55,7 +55,7 @@ kept in the folder measured, and are used if the run itself is gone.
 Sizes:
   smoke     minutes: every table and figure is written, but the models learn nothing
   quick     hours on two cores
-  standard  17 hours on two cores: quick's models with four times the batch and 60,000 updates
+  standard  20 hours on two cores: quick's models with four times the batch and 60,000 updates
   faithful  the paper's sizes and schedules, weeks on two cores
 
 Parts: ` + listOf(paper.Parts()) + `; also parts of one, e.g. table1/reacher or table1/reacher/normal`,

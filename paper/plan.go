@@ -21,7 +21,7 @@ type Size string
 const (
 	Smoke    Size = "smoke"    // minutes in all: everything is written, nothing is learned
 	Quick    Size = "quick"    // hours on two cores
-	Standard Size = "standard" // 17 hours on two cores: what decides a claim that few updates leave open
+	Standard Size = "standard" // 20 hours on two cores: what decides a claim that few updates leave open
 	Faithful Size = "faithful" // the paper's sizes and schedules: weeks on two cores
 )
 
