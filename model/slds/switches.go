@@ -77,16 +77,15 @@ func (s *switches) draws() autodiff.Tensor {
 // a Normal one. Noise alone would look like regimes: a draw of a Concrete switch is nearly one system, even where all
 // are equally probable.
 func (s *switches) expected(d *dynamics) autodiff.Tensor {
-	t := d.tape
-	w := t.New(d.weights.Rows, d.weights.Cols)
-	switch s.kind {
-	case Normal:
-		s.gaussian.cfg.Weights.Mix(t, w, d.net.mixing.Apply(t, s.gaussian.mean))
-	case Deterministic:
+	if s.kind == Deterministic {
 		return d.weights
-	default:
-		s.concrete.cfg.Weights.Mix(t, w, s.concrete.logits)
 	}
+	kind, scores := s.concrete.cfg.Weights, s.concrete.logits
+	if s.kind == Normal {
+		kind, scores = s.gaussian.cfg.Weights, d.net.mixing.Apply(d.tape, s.gaussian.mean)
+	}
+	w := d.tape.New(d.weights.Rows, d.weights.Cols)
+	kind.Mix(d.tape, w, scores)
 	return w
 }
 
