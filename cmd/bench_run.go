@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-ml/switchyard/lab/bench"
 	"github.com/switchyard-ml/switchyard/lead"
 	"github.com/switchyard-ml/switchyard/lead/job"
+	"github.com/switchyard-ml/switchyard/sweep"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 	"github.com/switchyard-ml/switchyard/web"
 	"github.com/switchyard-ml/switchyard/wire/shm"
@@ -218,22 +219,19 @@ Processor time is attributed to goroutines by 100 samples per second.`,
 	flags.IntVar(&f.steps, "steps", 135, "updates of a trial that is not stopped early")
 	flags.DurationVar(&f.shard, "shard", 2*time.Millisecond, "time that a shard takes; 8 of them are an update")
 	flags.StringVar(&f.preset, "preset", "fhn", "preset, whose parameters are sent and updated")
-	flags.StringVar(&f.stop, "stop", "halving", "how trials are stopped early: "+strings.Join(stops, ", "))
+	flags.StringVar(&f.stop, "stop", "halving", "how trials are stopped early: "+listOf(sweep.StopTypes()))
 	flags.StringVar(&f.profile, "cpuprofile", "", "write a CPU profile to this file, for go tool pprof")
 	a.jsonFlag(c)
-	c.RegisterFlagCompletionFunc("stop", completeWords(stops))
+	c.RegisterFlagCompletionFunc("stop", completeWords(sweep.StopTypes()))
 	c.RegisterFlagCompletionFunc("preset", completePresets)
 	return c
 }
 
-// stops are the ways to stop trials early.
-var stops = []string{"halving", "hyperband", "asha", "median", "none"}
-
 // check returns a usage error for numbers without a sweep, and for names that text must not write, as nobody has seen
 // its lines. Nine updates are the fewest that the rungs of early stopping divide: text sets min_iter to a ninth.
 func (f sweepBench) check() error {
-	if !slices.Contains(stops, f.stop) {
-		return config.Usagef("--stop %s: must be %s", f.stop, strings.Join(stops, ", "))
+	if !slices.Contains(sweep.StopTypes(), sweep.StopType(f.stop)) {
+		return config.Usagef("--stop %s: must be %s", f.stop, listOf(sweep.StopTypes()))
 	}
 	if !slices.ContainsFunc(config.Presets(), func(p config.Preset) bool { return p.Name == f.preset }) {
 		return config.Hint(config.Usagef("--preset %s: there is no such preset", f.preset),

@@ -65,6 +65,9 @@ const (
 	MedianStop StopType = "median"    // those that are no worse than the median go on
 )
 
+// StopTypes lists the types.
+func StopTypes() []StopType { return []StopType{Halving, Hyperband, ASHA, MedianStop, NoStop} }
+
 // Timed reports whether decisions depend on the order in which results arrive.
 func (t StopType) Timed() bool { return t == ASHA || t == MedianStop }
 
@@ -163,8 +166,7 @@ func (s *Spec) Faults() []Fault {
 // stopFaults is the part of Faults about early stopping.
 func (s *Spec) stopFaults(check func(ok bool, path, hint, format string, args ...any)) {
 	t := s.Stop
-	types := []StopType{NoStop, Halving, Hyperband, ASHA, MedianStop}
-	check(slices.Contains(types, t.Type), "early_terminate.type", "must be none, halving, hyperband, asha or median",
+	check(slices.Contains(StopTypes(), t.Type), "early_terminate.type", "must be none, halving, hyperband, asha or median",
 		"%q is no type", t.Type)
 	check(len(t.Rungs) > 0, "early_terminate", "", "there are no rungs")
 	for i := 1; i < len(t.Rungs); i++ {
