@@ -124,8 +124,8 @@ func Rotate(dir string, called []string) error {
 	})
 }
 
-// change does something to keys, all of which must be there. called are names as in isCalled; a key that is named
-// twice is changed once.
+// change does something to keys, all of which must be there. called are names as in find; a key that is named twice is
+// changed once.
 func change(dir string, called []string, act func(f *folder, file string) error) error {
 	return manage(dir, func(f *folder) error {
 		users, err := f.users()
@@ -134,7 +134,7 @@ func change(dir string, called []string, act func(f *folder, file string) error)
 		}
 		var files []string
 		for _, name := range called {
-			at := slices.IndexFunc(users, func(u user) bool { return u.isCalled(name) })
+			at := find(users, name)
 			if at < 0 {
 				return fmt.Errorf("%w: %q", ErrNoKey, name)
 			}
@@ -217,12 +217,16 @@ func (f *folder) shown() (bool, error) {
 	return err == nil, err
 }
 
-// isCalled reports whether somebody can mean a key by a name: that of its file, with or without what all have, or the
-// one that logs have.
-func (u *user) isCalled(name string) bool {
-	file := strings.TrimSuffix(u.file, extension)
-	return name == u.file || name == file || workerPrefix+name == file || name == wire.KeyName(u.public) ||
-		name == u.public
+// find returns the place of the key that somebody means by a name: that of its file, with or without .nk, or the one
+// that logs have; or else that of a worker's file without what all have. -1: there is none.
+func find(users []user, name string) int {
+	at := slices.IndexFunc(users, func(u user) bool {
+		return name == u.file || name+extension == u.file || name == wire.KeyName(u.public) || name == u.public
+	})
+	if at < 0 {
+		at = slices.IndexFunc(users, func(u user) bool { return workerPrefix+name+extension == u.file })
+	}
+	return at
 }
 
 // The names of keys of single workers.

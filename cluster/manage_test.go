@@ -73,8 +73,8 @@ func TestManage(t *testing.T) {
 	one, two, lab := shortOf(t, dir, "worker-1"), shortOf(t, dir, "worker-2"), shortOf(t, dir, "worker-lab")
 	for _, name := range []string{"lab", lab, "worker-lab", "worker-lab.nk"} { // all mean the same
 		users, _ := (&folder{path: dir}).users()
-		if n := len(slices.DeleteFunc(users, func(u user) bool { return !u.isCalled(name) })); n != 1 {
-			t.Errorf("%s means %d keys", name, n)
+		if at := find(users, name); at < 0 || users[at].file != "worker-lab.nk" {
+			t.Errorf("%s means key %d of %v", name, at, users)
 		}
 	}
 	if err := Revoke(dir, []string{"1", lab}); err != nil {
@@ -127,6 +127,19 @@ func TestManage_Refuses(t *testing.T) {
 		if before[name] != text {
 			t.Errorf("%s was changed", name)
 		}
+	}
+}
+
+// A key is meant by its own name first, and by that without what all have only then: "worker-zeus" is what the list
+// calls worker-zeus.nk.
+func TestManage_ItsOwnNameFirst(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, InitConfig{Dir: dir, Workers: []string{"zeus", "worker-zeus"}})
+	if err := Revoke(dir, []string{"worker-zeus"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := namesOf(t, dir), []string{"coordinator", "operator", "worker", "worker-worker-zeus"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
