@@ -34,8 +34,8 @@ const maxFile = 16 << 20
 // anew.
 const interval = time.Second
 
-// Load reads the banned keys of a folder of runs. A file that is missing holds none; one that cannot be read is an
-// error, so that nobody is let in by mistake.
+// Load reads the banned keys of a folder of runs. A file that is missing holds none; one that cannot be read, or names
+// what is no key, is an error, so that nobody is let in by mistake.
 func Load(dir string) ([]wire.Ban, error) {
 	path := filepath.Join(dir, file)
 	data, err := disk.ReadFile(path, maxFile)
@@ -46,7 +46,11 @@ func Load(dir string) ([]wire.Ban, error) {
 		return nil, fmt.Errorf("read the banned keys: %w", err)
 	}
 	var list []wire.Ban
-	if err := json.Unmarshal(data, &list); err != nil {
+	err = json.Unmarshal(data, &list)
+	for i := 0; err == nil && i < len(list); i++ { // as people write keys
+		list[i].Key, err = CheckKey(list[i].Key)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("read the banned keys: %s: %w; put it right, or remove the file, which lets all keys in", path,
 			err)
 	}

@@ -100,6 +100,24 @@ func TestBanList_FollowsFileAndGate(t *testing.T) {
 	}
 }
 
+// A key in the file is read as one that is typed: a longer text bans the key that it begins with, and one that is no key
+// must not end as a ban of nobody.
+func TestBanList_KeysByHand(t *testing.T) {
+	dir := t.TempDir()
+	if err := Save(dir, []wire.Ban{{Key: a + "REST"}}); err != nil {
+		t.Fatal(err)
+	}
+	if k := newBanList(t, dir); !k.Gate.Banned(a) {
+		t.Errorf("banned are %v", k.Gate.Bans())
+	}
+	if err := Save(dir, []wire.Ban{{Key: "worker-3"}}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := Load(dir); !errors.Is(err, ErrKey) {
+		t.Errorf("%v, %v", list, err)
+	}
+}
+
 // What somebody writes into the file between two looks at it outlasts what is banned or let in within that second, and
 // the other way round.
 func TestBanList_FileAndGateAtOnce(t *testing.T) {
