@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -121,7 +122,7 @@ func (b *Broker) start(options *server.Options, cfg Config, front net.Listener) 
 		scheme, _, _ := strings.Cut(b.url, "://")
 		host, _, _ := net.SplitHostPort(cfg.Listen) // it was listened on
 		_, port, _ := net.SplitHostPort(front.Addr().String())
-		b.url = scheme + "://" + net.JoinHostPort(host, port)
+		b.url = scheme + "://" + net.JoinHostPort(cmp.Or(host, server.DEFAULT_HOST), port)
 	}
 	if b.enforcer == nil {
 		return nil

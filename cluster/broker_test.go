@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,22 @@ func TestStart_Port(t *testing.T) {
 	for _, listen := range []string{"nowhere", "127.0.0.1:x", "127.0.0.1:70000"} {
 		if _, err := Start(Config{Listen: listen, Log: hclog.NewNullLogger()}); !errors.Is(err, ErrStart) {
 			t.Errorf("%q: got %v", listen, err)
+		}
+	}
+}
+
+// An address on all interfaces is one that others can be given, also where a guard listens.
+func TestStart_AllInterfaces(t *testing.T) {
+	dir := t.TempDir()
+	initKeys(t, InitConfig{Dir: dir})
+	for _, auth := range []string{"", filepath.Join(dir, Auth)} {
+		b, err := Start(Config{Listen: ":0", Auth: auth, Log: hclog.NewNullLogger()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Shutdown()
+		if !strings.HasPrefix(b.URL(), "nats://0.0.0.0:") {
+			t.Errorf("users %q: URL %q", auth, b.URL())
 		}
 	}
 }
