@@ -71,7 +71,8 @@ func TestMachine_BeginsAnewBlockByBlock(t *testing.T) {
 	}
 }
 
-// Blocks of a step that is thrown away do not count as part of the run, whether the step begins anew or the run goes back.
+// Blocks of a step that is thrown away do not count as part of the run, whether the step begins anew or the run goes back,
+// but as undone.
 func TestMachine_UsefulAreNotThrownAway(t *testing.T) {
 	for name, throwAway := range map[string]func(m *machine){
 		"begins anew": func(m *machine) { m.run.beginAnew(0) },
@@ -93,8 +94,8 @@ func TestMachine_UsefulAreNotThrownAway(t *testing.T) {
 		if n := m.figures.Useful; n != uint64(l.Block.Count) {
 			t.Fatalf("%d shards count, want %d", n, l.Block.Count)
 		}
-		if throwAway(m); m.figures.Useful != 0 {
-			t.Errorf("it %s: %d shards count", name, m.figures.Useful)
+		if throwAway(m); m.figures.Useful != 0 || m.figures.Undone != uint64(l.Block.Count) {
+			t.Errorf("it %s: %d shards count, %d are undone", name, m.figures.Useful, m.figures.Undone)
 		}
 	}
 }

@@ -54,8 +54,7 @@ func (r *run) restore(cp *Checkpoint) {
 // rewind returns to a checkpoint. The initial parameters, which have no file, count as not saved.
 func (r *run) rewind(cp *Checkpoint) {
 	r.throwAway()
-	lost := (r.opt.step - cp.Step) / r.opt.Stride() * uint64(r.cfg.Shards)
-	r.figures.Useful -= min(lost, r.figures.Useful)
+	r.figures.undo((r.opt.step - cp.Step) / r.opt.Stride() * uint64(r.cfg.Shards))
 	r.figures.Rollbacks++
 	r.restore(cp)
 	if cp.Path == "" {
@@ -267,7 +266,7 @@ func (r *run) closeStep(now time.Duration) {
 // worker lies, and the run ends.
 func (r *run) repeatStep(now time.Duration, sum vector.Partial, blocks int) {
 	r.transfer.recycle(sum)
-	r.figures.Useful -= min(uint64(r.cfg.Shards), r.figures.Useful)
+	r.figures.undo(uint64(r.cfg.Shards))
 	if n := r.integers.Misfits(); n > maxPasses {
 		r.finish(fmt.Errorf("%w: the gradient of step %d was computed %d times, and needed a wider scale each time",
 			ErrDisputed, r.next(), n))
@@ -303,7 +302,7 @@ func (r *run) throwAway() {
 		case sum.work == wire.Validate:
 			shards = r.cfg.ValidationShards
 		}
-		r.figures.Useful -= min(uint64(shards-sum.open), r.figures.Useful)
+		r.figures.undo(uint64(shards - sum.open))
 	}
 }
 

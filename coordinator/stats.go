@@ -14,6 +14,7 @@ type Stats struct {
 
 	Issued        uint64   // shards given out, also more than once; audits not counted
 	Useful        uint64   // of these, shards that are part of the run
+	Undone        uint64   // and those that were, until their step began anew, or the run went back
 	Speculated    int      // blocks given to a further worker because the first took too long
 	Reissued      int      // blocks that were taken back from a worker and have to be given out again
 	Repeated      int      // steps of an earlier coordinator that were made again and gave the logged parameters
@@ -32,6 +33,13 @@ type Stats struct {
 	Marks         []uint64 // of their tokens, see wire.Mark
 
 	Members []MemberStats // in order of arrival
+}
+
+// undo takes shards off those that are part of the run, as far as they were counted.
+func (s *Stats) undo(shards uint64) {
+	shards = min(shards, s.Useful)
+	s.Useful -= shards
+	s.Undone += shards
 }
 
 // maxQuarantined is how many of the workers that were cut off are named.

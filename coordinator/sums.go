@@ -106,7 +106,7 @@ func (r *run) turn(now time.Duration) {
 		g.open += t.Block.Count
 		// What the referee computed is here already, and goes into the tree at once.
 		if l := t.holder; l != nil {
-			r.figures.Useful -= min(uint64(t.Block.Count), r.figures.Useful)
+			r.figures.undo(uint64(t.Block.Count))
 			t.reset()
 			l.state = announced
 			r.transfer.prefer(now, l)
@@ -319,7 +319,7 @@ func (s *leasing) unkeep(now time.Duration, l *lease) {
 		s.exchange.void = true
 		return
 	}
-	s.figures.Useful -= min(uint64(t.Block.Count), s.figures.Useful)
+	s.figures.undo(uint64(t.Block.Count))
 	l.round.takeOut(t)
 	s.endSum(now)
 	s.lose(now, l, nil)

@@ -176,8 +176,8 @@ func Live(lead *coordinator.Coordinator) *web.Live {
 	s := lead.Stats()
 	live := &web.Live{
 		Term: s.Term, Waiting: s.Waiting, Exchange: s.Exchange, Workers: []web.Worker{},
-		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), Speculations: int64(s.Speculated),
-		Reissued: int64(s.Reissued), Summed: int64(s.Summed), Repeated: int64(s.Repeated),
+		ShardsIssued: int64(s.Issued), ShardsUseful: int64(s.Useful), ShardsUndone: int64(s.Undone),
+		Speculations: int64(s.Speculated), Reissued: int64(s.Reissued), Summed: int64(s.Summed), Repeated: int64(s.Repeated),
 		Audits: int64(s.Audits), Disputes: int64(s.Disputes), Rollbacks: int64(s.Rollbacks),
 		CutOff: int64(s.CutOff), Quarantined: s.Quarantined, Rejections: map[string]int64{},
 	}

@@ -20,7 +20,7 @@ type measures struct {
 	running, step, steps, objective, loss, norm, rate *prometheus.Desc
 	elbo, importance, share                           *prometheus.Desc
 	seconds, workers, bytes, waiting, checkpoint      *prometheus.Desc
-	issued, useful, speculations, audits              *prometheus.Desc
+	issued, useful, undone, speculations, audits      *prometheus.Desc
 	disputes, rollbacks, quarantined, rejections      *prometheus.Desc
 
 	regimes map[string]*prometheus.Desc // what a record says of them, by its name there
@@ -54,6 +54,7 @@ func newMeasures() *measures {
 		checkpoint:   desc("checkpoint_age_seconds", "Time since the latest checkpoint was on disk.", "run"),
 		issued:       desc("shards_issued_total", "Shards leased to workers, repetitions included.", "run"),
 		useful:       desc("shards_useful_total", "Shards whose gradients entered a step.", "run"),
+		undone:       desc("shards_undone_total", "Of these, shards that were computed once more.", "run"),
 		speculations: desc("speculations_total", "Leases issued a second time because a worker was slow.", "run"),
 		audits:       desc("audits_total", "Blocks computed a second time as a check.", "run"),
 		disputes:     desc("disputes_total", "Blocks of which two workers sent different bits.", "run"),
@@ -86,7 +87,7 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.objective, c.elbo, c.importance, c.loss, c.norm, c.rate,
 		c.seconds, c.workers, c.bytes,
-		c.waiting, c.checkpoint, c.issued, c.useful, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined,
+		c.waiting, c.checkpoint, c.issued, c.useful, c.undone, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined,
 		c.rejections, c.share,
 	} {
 		out <- d
@@ -199,7 +200,8 @@ func (c collector) live(s sink, run string, l *Live) {
 		s.gauge(c.checkpoint, math.Max(0, time.Since(l.Checkpointed).Seconds()), run)
 	}
 	s.counter(c.issued, float64(l.ShardsIssued), run)
-	s.counter(c.useful, float64(l.ShardsUseful), run)
+	s.counter(c.useful, float64(l.ShardsUseful+l.ShardsUndone), run) // a counter never falls
+	s.counter(c.undone, float64(l.ShardsUndone), run)
 	s.counter(c.speculations, float64(l.Speculations), run)
 	s.counter(c.audits, float64(l.Audits), run)
 	s.counter(c.disputes, float64(l.Disputes), run)

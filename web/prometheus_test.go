@@ -32,7 +32,7 @@ func measured(t *testing.T, token string) *bench {
 		t.Fatal(err)
 	}
 	b.source.live["mine"] = &Live{
-		Term: 2, Waiting: "a worker", ShardsIssued: 120, ShardsUseful: 100, Speculations: 3, Audits: 4, Disputes: 1, Rollbacks: 1,
+		Term: 2, Waiting: "a worker", ShardsIssued: 120, ShardsUseful: 90, ShardsUndone: 10, Speculations: 3, Audits: 4, Disputes: 1, Rollbacks: 1,
 		CutOff: 1, Quarantined: []string{"w9"}, Rejections: map[string]int64{"step": 7}, Checkpointed: time.Now().Add(-time.Hour),
 		Workers: []Worker{{ID: "w1", State: "idle"}, {ID: "w2", State: "computing"}, {ID: "w3", State: "computing"}},
 	}
@@ -58,7 +58,7 @@ func TestPrometheus_Values(t *testing.T) {
 		`switchyard_step_seconds_count{run="mine"} 10`, `switchyard_step_seconds_bucket{run="mine",le="0.01"} 0`, `switchyard_step_seconds_bucket{run="mine",le="0.025"} 10`,
 		`switchyard_workers{run="mine",state="computing"} 2`, `switchyard_workers{run="mine",state="idle"} 1`, `switchyard_workers{run="other",state="working"} 2`,
 		`switchyard_bytes_total{dir="in",run="mine"} 100`, `switchyard_bytes_total{dir="out",run="mine"} 200`,
-		`switchyard_waiting{run="mine"} 1`, `switchyard_shards_issued_total{run="mine"} 120`, `switchyard_shards_useful_total{run="mine"} 100`,
+		`switchyard_waiting{run="mine"} 1`, `switchyard_shards_issued_total{run="mine"} 120`, `switchyard_shards_useful_total{run="mine"} 100`, `switchyard_shards_undone_total{run="mine"} 10`,
 		`switchyard_speculations_total{run="mine"} 3`, `switchyard_audits_total{run="mine"} 4`, `switchyard_disputes_total{run="mine"} 1`,
 		`switchyard_rollbacks_total{run="mine"} 1`, `switchyard_quarantined_total{run="mine"} 1`, `switchyard_rejections_total{reason="step",run="mine"} 7`,
 		`switchyard_checkpoint_age_seconds{run="mine"} 36`, "go_goroutines ", "process_resident_memory_bytes ",

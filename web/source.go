@@ -53,7 +53,8 @@ type Live struct {
 	Exchange     string           `json:"exchange,omitempty"`       // how gradients get to the coordinator, and why if the run chooses itself
 	Workers      []Worker         `json:"workers"`                  // in the order of their ids
 	ShardsIssued int64            `json:"shards_issued"`            // shards leased, repetitions included
-	ShardsUseful int64            `json:"shards_useful"`            // shards whose gradients became part of a step
+	ShardsUseful int64            `json:"shards_useful"`            // shards that are part of the run
+	ShardsUndone int64            `json:"shards_undone"`            // shards that were, until they were computed once more
 	Speculations int64            `json:"speculations"`             // leases issued again because a worker was slow
 	Reissued     int64            `json:"reissued"`                 // blocks taken back from a worker and given out again
 	Summed       int64            `json:"steps_summed"`             // steps whose gradient workers have summed
