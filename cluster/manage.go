@@ -281,16 +281,13 @@ func NoteSeen(dir string, public []string, now time.Time) error {
 
 // readSeen returns when each key, by its public part, was last seen.
 func readSeen(dir string) (map[string]time.Time, error) {
-	seen := make(map[string]time.Time)
 	data, err := os.ReadFile(filepath.Join(dir, seenFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return seen, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read when keys were seen: %w", err)
 	}
-	if json.Unmarshal(data, &seen) != nil {
-		return make(map[string]time.Time), nil // a list for people, made anew
+	var seen map[string]time.Time
+	if json.Unmarshal(data, &seen) != nil || seen == nil {
+		return make(map[string]time.Time), nil // a list for people, made anew if it is damaged or missing
 	}
 	return seen, nil
 }

@@ -173,6 +173,14 @@ func TestNoteSeen(t *testing.T) {
 	if err != nil || !list[0].Seen.IsZero() || !list[2].Seen.Equal(at) || !list[3].Seen.Equal(at.Add(time.Hour)) || list[2].Created.IsZero() {
 		t.Errorf("got %+v, %v", list, err)
 	}
+	for _, damaged := range []string{"null", "[]", "{"} {
+		if err := os.WriteFile(filepath.Join(dir, seenFile), []byte(damaged), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := NoteSeen(dir, []string{users[2].public}, at); err != nil {
+			t.Errorf("after %s: %v", damaged, err)
+		}
+	}
 }
 
 // Each process takes another key; when there is none left, that is said; one that is released can be taken again, and
