@@ -62,7 +62,7 @@ wire:                  autodiff/kernel internal/setting
 wire/shm:
 cluster:               internal/admission internal/disk internal/setting wire
 lead:                  autodiff/kernel cluster config coordinator internal/disk internal/scaling internal/setting internal/terminal internal/vector lab/fault lead/job model ops store store/checkpoint web wire wire/shm worker
-ops:                   store
+ops:                   internal/disk store
 internal/scaling:      internal/terminal rng
 lab/bench:             autodiff/kernel coordinator export internal/disk internal/scaling internal/terminal internal/vector serving trained wire wire/shm worker
 lab/fault:             internal/disk rng wire worker

@@ -12,7 +12,7 @@ import (
 
 // keepers are the packages that read and change the folders of runs and sweeps.
 var keepers = []string{
-	"store", "store/checkpoint", "coordinator", "lead", "lead/job", "trained", "eval/figure", "paper", "sweep", "sweep/fit", "sweep/trials", "web",
+	"store", "store/checkpoint", "coordinator", "lead", "lead/job", "ops", "trained", "eval/figure", "paper", "sweep", "sweep/fit", "sweep/trials", "web",
 }
 
 // elsewhere are functions of theirs that work on other files: those that the user named, and temporary ones.

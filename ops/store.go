@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/store"
 )
 
@@ -21,6 +23,7 @@ import (
 type Store struct {
 	dir   string
 	limit int64 // bytes of a data set
+	disk  disk.Disk
 
 	mu    sync.Mutex      // held while a piece is added: one at a time
 	whole map[string]bool // by hash: whether what is there was found to be what it should
@@ -29,7 +32,7 @@ type Store struct {
 // NewStore returns the store in a folder. The folder is made for the first data set. No data set may be larger than
 // limit.
 func NewStore(dir string, limit int64) *Store {
-	return &Store{dir: dir, limit: limit, whole: map[string]bool{}}
+	return &Store{dir: dir, limit: limit, disk: disk.System(), whole: map[string]bool{}}
 }
 
 // Append adds a piece to an incomplete data set, if the piece begins where that ends, and returns how much is stored. A
@@ -46,19 +49,15 @@ func (s *Store) Append(p Piece) (Stored, error) {
 	if s.has(p.Hash) {
 		return Stored{Have: p.Size, Complete: true}, nil
 	}
-	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+	if err := disk.MakeFolder(s.disk, s.dir); err != nil {
 		return Stored{}, fmt.Errorf("make the folder of data sets: %w", err)
 	}
 	path := filepath.Join(s.dir, p.Hash+store.Incomplete)
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
-	if err != nil {
-		return Stored{}, fmt.Errorf("open the data set: %w", err)
-	}
-	have, err := extend(f, p)
+	have, err := s.extend(path, p)
 	if err != nil || have < p.Size {
-		return Stored{Have: have}, errors.Join(err, f.Close())
+		return Stored{Have: have}, err
 	}
-	if err := s.complete(f, path, p.Hash); err != nil {
+	if err := s.complete(path, p); err != nil {
 		return Stored{}, err
 	}
 	s.whole[p.Hash] = true
@@ -78,49 +77,67 @@ func (s *Store) check(p Piece) error {
 	return nil
 }
 
-// extend appends a piece to the file if it begins where the file ends, and returns the length of the file.
-func extend(f *os.File, p Piece) (int64, error) {
-	info, err := f.Stat()
-	if err != nil {
+// extend appends a piece to a file if it begins where the file ends, and returns the length of the file. Of a piece that
+// does not fit on the disk a part may stay: that is a beginning of the data set, too.
+func (s *Store) extend(path string, p Piece) (have int64, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		have = info.Size()
+	case !errors.Is(err, fs.ErrNotExist):
 		return 0, fmt.Errorf("look at the data set: %w", err)
 	}
-	have := info.Size()
 	if have > p.Size { // two clients disagree about the size of one hash
 		have = 0
-		if err := f.Truncate(0); err != nil {
-			return 0, fmt.Errorf("begin the data set again: %w", err)
-		}
 	}
 	if p.Offset != have || len(p.Data) == 0 {
 		return have, nil
 	}
-	if _, err := f.Write(p.Data); err != nil {
-		// An incomplete piece is cut off, so that the file is again a beginning of the data set.
-		return 0, errors.Join(fmt.Errorf("write the data set: %w", err), f.Truncate(have))
+	f, err := s.disk.Append(path, have)
+	if err != nil {
+		return 0, fmt.Errorf("open the data set: %w", err)
+	}
+	_, err = f.Write(p.Data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return 0, fmt.Errorf("write the data set: %w", err)
 	}
 	return have + int64(len(p.Data)), nil
 }
 
-// complete checks the hash of a complete data set and renames its file. It closes f in any case.
-func (s *Store) complete(f *os.File, path, hash string) error {
-	sum := sha256.New()
-	_, err := f.Seek(0, io.SeekStart)
+// complete syncs a data set of which all has come, checks its hash, and gives the file its name.
+func (s *Store) complete(path string, p Piece) error {
+	f, err := s.disk.Append(path, p.Size)
 	if err == nil {
-		_, err = io.Copy(sum, f)
+		err = errors.Join(f.Sync(), f.Close())
 	}
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+	var got string
+	if err == nil {
+		got, err = hashFile(path)
+	}
+	if err != nil {
 		return fmt.Errorf("check the data set: %w", err)
 	}
-	if got := hex.EncodeToString(sum.Sum(nil)); got != hash {
+	if got != p.Hash {
 		return errors.Join(&Error{
-			Code: BadRequest, Text: fmt.Sprintf("the data set has the hash %s, not %s", got, hash),
+			Code: BadRequest, Text: fmt.Sprintf("the data set has the hash %s, not %s", got, p.Hash),
 			Hint: "send it again",
-		}, os.Remove(path))
+		}, s.disk.Remove(path))
 	}
-	if err := os.Rename(path, filepath.Join(s.dir, hash)); err != nil {
+	if err := errors.Join(s.disk.Rename(path, filepath.Join(s.dir, p.Hash)), s.disk.SyncFolder(s.dir)); err != nil {
 		return fmt.Errorf("keep the data set: %w", err)
 	}
 	return nil
+}
+
+// hashFile is the SHA-256 of a file, in hexadecimal digits.
+func hashFile(path string) (string, error) {
+	f, _, err := disk.Open(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, f)
+	return hex.EncodeToString(sum.Sum(nil)), errors.Join(err, f.Close())
 }
 
 // Keep stores a data set of this process, as if it had been uploaded in one piece. One that is there already is not

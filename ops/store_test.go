@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
+	"github.com/switchyard-ml/switchyard/store"
 )
 
 func hashOf(data []byte) string {
@@ -125,5 +128,42 @@ func TestStore_ReplacesWhatIsDamaged(t *testing.T) {
 		if got, err := s.Load(hashOf(data)); err != nil || !bytes.Equal(got, data) {
 			t.Errorf("got %q, %v", got, err)
 		}
+	}
+}
+
+// TestStore_WritesThroughNoLink: the folder of the runs may come from anywhere.
+func TestStore_WritesThroughNoLink(t *testing.T) {
+	dir, data := t.TempDir(), []byte("a data set")
+	theirs := filepath.Join(t.TempDir(), "theirs")
+	for _, content := range []string{"", "a data set of theirs, which is longer"} {
+		if err := os.WriteFile(theirs, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		link := filepath.Join(dir, hashOf(data)+store.Incomplete)
+		if err := os.Symlink(theirs, link); err != nil {
+			t.Fatal(err)
+		}
+		if err := NewStore(dir, 100).Keep(data); err == nil {
+			t.Error("a link is no data set")
+		}
+		if got, err := os.ReadFile(theirs); err != nil || string(got) != content {
+			t.Errorf("their file has %q, %v", got, err)
+		}
+		os.Remove(link)
+	}
+}
+
+// TestStore_SyncsTheName: what is answered to be complete survives a crash of the machine.
+func TestStore_SyncsTheName(t *testing.T) {
+	s, acts := NewStore(t.TempDir(), 100), []string{}
+	s.disk = disk.Faulty(s.disk, func(a disk.Act) (int, error) {
+		acts = append(acts, a.Kind)
+		return 0, nil
+	})
+	if err := s.Keep([]byte("a data set")); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(acts[len(acts)-4:], ", "); got != "sync, close, rename, sync folder" {
+		t.Errorf("all it did is %q", acts)
 	}
 }
