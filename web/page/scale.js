@@ -4,32 +4,39 @@ import { thin } from './dom.js';
 
 // linear returns nice ticks between two values, about n of them.
 export function linear(low, high, n) {
-  if (!(high > low) || !Number.isFinite(high - low)) return Number.isFinite(low) ? [{ v: low, label: tidy(low, 2) }] : [];
+  if (!(high > low) || !Number.isFinite(high - low)) return Number.isFinite(low) ? [{ v: low, label: tidy(low, 0.01) }] : [];
   const rough = (high - low) / Math.max(1, n);
   const power = 10 ** Math.floor(Math.log10(rough));
   const steps = [0.2, 0.5, 1, 2, 5, 10].map((m) => m * power);
   let at = Math.max(0, steps.findIndex((s) => s >= rough));
   const place = (step) => {
     const list = [];
+    if (!(Math.max(Math.abs(low), Math.abs(high)) / step < 2 ** 53)) return list; // beyond, adding one changes nothing
     for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9; k++) list.push(k * step);
     return list;
   };
   while (at > 0 && n >= 2 && place(steps[at]).length < 2) at--; // one tick alone says nothing of the scale
   const step = steps[at];
   const ticks = place(step);
-  const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  return ticks.map((v) => ({ v, label: tidy(v, digits) }));
+  return ticks.map((v) => ({ v, label: tidy(v, step) }));
 }
 
-function tidy(v, digits) {
-  if (Math.abs(v) < 1e-12) return '0';
-  if (digits > 4 || Math.abs(v) >= 1e6) return short(v);
+// tidy writes a multiple of a step with the digits that tell it from the next one.
+function tidy(v, step) {
+  const digits = Math.max(0, -place10(step));
+  if (Math.abs(v) < step / 2) return '0';
+  if (digits > 4 || Math.abs(v) >= 1e6) return short(v, step);
   return v.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits }).replaceAll(',', thin).replace('-', '−');
 }
 
-function short(v) {
-  return v.toExponential(1).replace('.0e', 'e').replace('e+', 'e').replaceAll('-', '−');
+// short is tidy as a multiple of a power of ten.
+function short(v, step) {
+  const digits = Math.min(15, Math.max(0, place10(Math.abs(v)) - place10(step)));
+  return v.toExponential(digits).replace(/\.?0*e\+?/, 'e').replaceAll('-', '−');
 }
+
+// place10 is the power of ten of the first digit of a number.
+const place10 = (v) => Math.floor(Math.log10(v) + 1e-9);
 
 // yScale maps values to 0..1. On a logarithmic axis values of one sign are shown by their
 // order of magnitude; values of both signs stay linear.
@@ -50,7 +57,7 @@ export function yScale(low, high, log, n) {
     for (let d = Math.floor(Math.log10(least)); d <= Math.log10(most); d++) {
       for (const m of decades > 4 ? [1] : decades > 1.6 ? [1, 3] : [1, 2, 5]) {
         const v = m * 10 ** d;
-        if (v >= least && v <= most) ticks.push({ v: sign * v, label: v >= 1e-3 && v < 1e6 ? tidy(sign * v, Math.max(0, -d)) : short(sign * v) });
+        if (v >= least && v <= most) ticks.push({ v: sign * v, label: v >= 1e-3 && v < 1e6 ? tidy(sign * v, 10 ** d) : short(sign * v, 10 ** d) });
       }
     }
   }
@@ -75,8 +82,13 @@ function duration(v, step) {
   if (v === 0) return '0';
   if (step < 60) return v < 60 ? `${v} s` : `${Math.floor(v / 60)}:${String(v % 60).padStart(2, '0')}`;
   if (step < 3600 && v < 3600) return `${v / 60} min`;
-  if (step < 86400 && v < 172800) return step < 3600 ? `${Math.floor(v / 3600)}:${String((v % 3600) / 60).padStart(2, '0')} h` : `${v / 3600} h`;
+  if (step < 86400 && v < 172800) return hours(v, step);
+  if (step < 86400) return `${Math.floor(v / 86400)} d ${hours(v % 86400, step)}`;
   return `${Math.round(v / 8640) / 10} d`;
+}
+
+function hours(v, step) {
+  return step < 3600 ? `${Math.floor(v / 3600)}:${String((v % 3600) / 60).padStart(2, '0')} h` : `${v / 3600} h`;
 }
 
 // smooth is the exponential moving average without bias towards its beginning.

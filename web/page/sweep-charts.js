@@ -16,13 +16,13 @@ function node(tag, attributes = {}, ...children) {
   return e;
 }
 
-// short writes a number with about four digits.
-function short(v) {
+// short writes a number with about four digits, or with more.
+function short(v, digits = 4) {
   if (v === null || v === undefined || !Number.isFinite(v)) return '–';
   const a = Math.abs(v);
   if (Number.isInteger(v) && a < 1e6) return String(v).replace('-', '−');
-  if (a !== 0 && (a < 1e-4 || a >= 1e6)) return v.toExponential(1).replace('.0e', 'e').replace('e+', 'e').replaceAll('-', '−');
-  return Number(v.toPrecision(4)).toString().replace('-', '−');
+  if (a !== 0 && (a < 1e-4 || a >= 1e6)) return v.toExponential(digits - 1).replace(/\.?0*e\+?/, 'e').replaceAll('-', '−');
+  return Number(v.toPrecision(digits)).toString().replace('-', '−');
 }
 
 // extent is the range of values, never empty.
@@ -64,8 +64,16 @@ function ticks([low, high], most, log = false) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw) ?? raw;
   const list = [];
+  if (!(Math.max(Math.abs(low), Math.abs(high)) / step < 1e12)) return list; // the digits below tell no more of them apart
   for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) list.push(Number(v.toPrecision(12)));
   return list;
+}
+
+// marks are ticks as [text, place], with the digits that tell one from the next.
+function marks(list, place) {
+  const most = Math.max(...list.map(Math.abs));
+  const digits = Math.min(15, Math.max(4, Math.ceil(Math.log10(most / (list[1] - list[0]))) + 1 || 4));
+  return list.map((v) => [short(v, digits), place(v)]);
 }
 
 // numberAxis places what has a number, of(t), over a range of pixels; what has none has no place. invert turns a place into
@@ -73,7 +81,7 @@ function ticks([low, high], most, log = false) {
 function numberAxis(key, given, of, range, log = false) {
   const place = scale(given, range, log);
   const at = (t) => { const v = of(t); return v === undefined || v === null ? undefined : place(v); };
-  return { key, at, invert: place.invert, ticks: (n) => ticks(given, n, log).map((v) => [v, place(v)]) };
+  return { key, at, invert: place.invert, ticks: (n) => marks(ticks(given, n, log), place) };
 }
 
 // choiceAxis places what has one of some values. within are the values between two places.
@@ -90,8 +98,8 @@ function frame(w, h, x, y, xs, ys, xText, yText) {
   const left = x[0], right = x[1], bottom = y[0], top = y[1];
   for (const [v, at] of ys) svg.append(
     node('line', { x1: left, x2: right, y1: at, y2: at, class: 'grid' }),
-    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end' }, typeof v === 'string' ? v : short(v)));
-  for (const [v, at] of xs) svg.append(node('text', { x: at, y: bottom + 15, class: 'tick', 'text-anchor': 'middle' }, typeof v === 'string' ? v : short(v)));
+    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end' }, v));
+  for (const [v, at] of xs) svg.append(node('text', { x: at, y: bottom + 15, class: 'tick', 'text-anchor': 'middle' }, v));
   svg.append(node('line', { x1: left, x2: right, y1: bottom, y2: bottom, class: 'axis' }));
   if (xText) svg.append(node('text', { x: right, y: bottom + 30, class: 'label', 'text-anchor': 'end' }, xText));
   if (yText) svg.append(node('text', { x: left, y: top - 8, class: 'label' }, yText));
@@ -109,7 +117,7 @@ function historyChart(m, w) {
   if (!list.length) return null;
   const x = scale([0.5, Math.max(m.trials.length, 2) + 0.5], [54, w - 10]);
   const range = tame(list.map(m.value)), y = scale(range, [h - 36, 22]);
-  const svg = frame(w, h, [54, w - 10], [h - 36, 22], ticks([1, Math.max(m.trials.length, 2)], 6).filter(Number.isInteger).map((v) => [v, x(v)]), ticks(range, 5).map((v) => [v, y(v)]), 'trial', m.metric.name);
+  const svg = frame(w, h, [54, w - 10], [h - 36, 22], marks(ticks([1, Math.max(m.trials.length, 2)], 6).filter(Number.isInteger), x), marks(ticks(range, 5), y), 'trial', m.metric.name);
   let best, path = '';
   for (const t of m.trials) {
     const v = m.value(t);
@@ -166,7 +174,7 @@ function sliceChart(m, p, w) {
   const h = 170, list = m.shown.filter((t) => m.value(t) !== undefined);
   if (!list.length) return null;
   const axis = m.axis(p, [46, w - 10]), range = tame(list.map(m.value)), y = scale(range, [h - 34, 20]);
-  const svg = frame(w, h, [46, w - 10], [h - 34, 20], axis.ticks(4), ticks(range, 4).map((v) => [v, y(v)]), '', '');
+  const svg = frame(w, h, [46, w - 10], [h - 34, 20], axis.ticks(4), marks(ticks(range, 4), y), '', '');
   svg.append(node('text', { x: 4, y: 11, class: 'label' }, p.key));
   const room = p.values ? (w - 56) / p.values.length * 0.5 : 0; // points of one choice stand beside each other
   for (const t of list) {
@@ -266,12 +274,12 @@ const foot = -0.042;
 function standingTexts(a, i, last, x, along, gap, w) {
   const name = node('text', { x: last ? w : i ? x : 4, y: i % 2 ? 12 : 26, class: 'label', 'text-anchor': last ? 'end' : i ? 'middle' : 'start' }, clip(a.key, Math.max(10, gap / 4)), node('title', {}, a.key));
   return [name, ...a.ticks(5).map(([v, f]) => node('text', { x: x + (last ? -5 : 5), y: along(f) + 4, class: 'tick halo', 'text-anchor': last ? 'end' : 'start' },
-    typeof v === 'string' ? clip(v, Math.max(12, gap / 8)) : short(v)))];
+    clip(v, Math.max(12, gap / 8))))];
 }
 
 // lyingTexts are those of an axis that lies: its name above, its values below.
 function lyingTexts(a, y, along) {
   const list = a.ticks(4), room = (along(1) - along(0)) / Math.max(list.length, 1);
   return [node('text', { x: 0, y: y - 9, class: 'label halo' }, a.key), ...list.map(([v, f]) => node('text', {
-    x: along(f), y: y + 13, class: 'tick halo', 'text-anchor': f < 0.1 ? 'start' : f > 0.9 ? 'end' : 'middle' }, clip(typeof v === 'string' ? v : short(v), Math.max(4, room / 7))))];
+    x: along(f), y: y + 13, class: 'tick halo', 'text-anchor': f < 0.1 ? 'start' : f > 0.9 ? 'end' : 'middle' }, clip(v, Math.max(4, room / 7))))];
 }
