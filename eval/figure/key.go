@@ -3,6 +3,8 @@ package figure
 import (
 	"image/color"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -92,12 +94,30 @@ func letter(i, n int) string {
 	return string(rune('a' + i))
 }
 
-// title writes a panel's letter, if it has one, and title above its plot, at the left edge of the data.
-func title(c draw.Canvas, letter, words string, at vg.Point) {
+// title writes a panel's letter, if it has one, and title above its plot, from the left edge of the data to right at most.
+func title(c draw.Canvas, letter, words string, at vg.Point, right vg.Length) {
 	if letter != "" {
 		style := boldStyle(letterSize, ink)
 		c.FillText(style, at, letter)
 		at.X += style.Width(letter) + 6
 	}
-	c.FillText(textStyle(titleSize, ink), at, words)
+	style := textStyle(titleSize, ink)
+	c.FillText(style, at, fitted(words, style, right-at.X))
+}
+
+// fitted are words that take no more than room: those that would have an ellipsis in their middle.
+func fitted(words string, style text.Style, room vg.Length) string {
+	all := []rune(words)
+	for n := len(all) - 1; n > 1 && style.Width(words) > room; n-- {
+		words = string(all[:(n+1)/2]) + "…" + string(all[len(all)-n/2:])
+	}
+	return words
+}
+
+// fitLabel shortens the label of a vertical axis to the height of the data and a little more: a longer one would press
+// them off the page.
+func fitLabel(p *plot.Plot, at draw.Canvas) {
+	label := p.Y.Label
+	p.Y.Label.Text = ""
+	p.Y.Label.Text = fitted(label.Text, label.TextStyle, 1.15*p.DataCanvas(at).Size().Y)
 }

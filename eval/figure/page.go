@@ -55,7 +55,10 @@ func (g page) draw(c draw.Canvas) {
 	plots, titled := make([][]*plot.Plot, len(g.rows)), 0
 	for i, row := range g.rows {
 		tiles.Cols = len(row)
-		for _, p := range row {
+		for j, p := range row {
+			if p.Plot != nil {
+				fitLabel(p.Plot, tiles.At(c, j, i))
+			}
 			plots[i] = append(plots[i], p.Plot)
 			if p.title != "" {
 				titled++
@@ -86,7 +89,7 @@ func (p panel) draw(c, at draw.Canvas, mark string) {
 	p.Draw(at)
 	data := p.DataCanvas(at)
 	above := vg.Point{X: data.Min.X, Y: data.Max.Y + 8}
-	title(c, mark, p.title, above)
+	title(c, mark, p.title, above, at.Max.X)
 	drawRow(c, p.above, data.Max.X, above.Y)
 	drawColumn(c, p.beside, vg.Point{X: data.Max.X + columnGap, Y: data.Max.Y})
 }

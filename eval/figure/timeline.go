@@ -77,16 +77,34 @@ func (t Timelines) Figure() Figure {
 	}
 }
 
-// draw lays out the channels, below them the strips of regimes, the keys above and the caption below. Strips have a
-// height of their own; all panels are aligned by the width of what stands left of the widest.
+// draw lays out the channels, below them the strips of regimes, the keys above and the caption below.
 func (t Timelines) draw(c draw.Canvas, rows int) {
 	whiten(c)
-	panels, left := t.panels(rows), vg.Length(0)
+	top := vg.Length(28) + rowHeight*vg.Length(len(t.keys()))
+	panels, places := t.places(draw.Crop(c, 0, 0, captionHeight(c, t.Caption), -top), rows)
+	right := vg.Length(0)
+	for i, p := range panels {
+		right = max(right, rightOf(p.Plot, places[i]))
+	}
+	for i, p := range panels {
+		at := draw.Crop(places[i], 0, rightOf(p.Plot, places[i])-right, 0, 0)
+		p.Draw(at)
+		data := p.DataCanvas(at)
+		title(c, "", p.title, vg.Point{X: data.Min.X, Y: data.Max.Y + 6}, places[i].Max.X)
+	}
+	for i, samples := range t.keys() {
+		drawRow(c, samples, c.Max.X-12, c.Max.Y-10-rowHeight*vg.Length(i))
+	}
+	caption(c, t.Caption)
+}
+
+// places are the panels, and where each stands in a body. Strips have a height of their own; all panels are aligned by
+// the width of what stands left of the widest.
+func (t Timelines) places(body draw.Canvas, rows int) (all []panel, places []draw.Canvas) {
+	panels, left, strips := t.panels(rows), vg.Length(0), vg.Length(0)
 	for _, p := range slices.Concat(panels...) {
 		left = max(left, leftOf(p.Plot))
 	}
-	top := vg.Length(28) + rowHeight*vg.Length(len(t.keys()))
-	body, strips := draw.Crop(c, 0, 0, captionHeight(c, t.Caption), -top), vg.Length(0)
 	if t.Regimes > 0 {
 		strips = 0.55 * vg.Inch
 	}
@@ -98,15 +116,11 @@ func (t Timelines) draw(c draw.Canvas, rows int) {
 		}
 		for j, p := range row {
 			at := draw.Crop(tiles.At(place, j, k), left-leftOf(p.Plot), 0, 0, 0)
-			p.Draw(at)
-			data := p.DataCanvas(at)
-			title(c, "", p.title, vg.Point{X: data.Min.X, Y: data.Max.Y + 6})
+			fitLabel(p.Plot, at)
+			all, places = append(all, p), append(places, at)
 		}
 	}
-	for i, samples := range t.keys() {
-		drawRow(c, samples, c.Max.X-12, c.Max.Y-10-rowHeight*vg.Length(i))
-	}
-	caption(c, t.Caption)
+	return all, places
 }
 
 // panels are the rows of channels and, if there are regimes, that of their strips.
@@ -138,6 +152,9 @@ func (t Timelines) panels(rows int) [][]panel {
 func leftOf(p *plot.Plot) vg.Length {
 	return p.DataCanvas(draw.Canvas{Rectangle: vg.Rectangle{Max: vg.Point{X: 400, Y: 200}}}).Min.X
 }
+
+// rightOf is the space between the data of a plot and the right edge of its place, as half of a mark takes it.
+func rightOf(p *plot.Plot, at draw.Canvas) vg.Length { return at.Max.X - p.DataCanvas(at).Max.X }
 
 // keys explain the signs, row by row: first the lines and the band, then the regimes if there are at most twelve.
 func (t Timelines) keys() [][]sample {
@@ -188,8 +205,8 @@ func (t Timelines) row(i int) []panel {
 	}
 	// A series that is constant still needs an axis with two ends.
 	margin := 0.08 * (hi - lo)
-	if margin == 0 {
-		margin = 0.5
+	if hi-lo <= 1e-12*math.Abs(hi) {
+		margin = max(0.5, 0.1*math.Abs(hi))
 	}
 	var row []panel
 	for _, s := range t.Columns {
