@@ -312,12 +312,36 @@ func TestForget_WithoutAName(t *testing.T) {
 	}
 }
 
-// TestServer_WaitsForAnswers: a connection is not closed before the time of a request is over.
+// TestServer_WaitsForAnswers: a connection is not closed before the time of a request is over, however slowly it came: its
+// answer says what became of the client.
 func TestServer_WaitsForAnswers(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Hour} {
 		s := newService(fragile{}, sizes{nx: 1, nz: 1}, Description{}, Limits{Deadline: limit}, nil)
-		if got := s.server(Options{Log: hclog.NewNullLogger()}).WriteTimeout; got <= s.limits.Deadline {
-			t.Errorf("answers may take %v, and connections are closed after %v", s.limits.Deadline, got)
+		server := s.server(Options{Log: hclog.NewNullLogger()})
+		if got := server.WriteTimeout; got <= server.ReadTimeout+s.limits.Deadline {
+			t.Errorf("requests may take %v, answers %v, and connections are closed after %v", server.ReadTimeout,
+				s.limits.Deadline, got)
 		}
+	}
+}
+
+// TestRestore_OfALongerHistory: a service that forecasts from fewer observations takes the last ones of a saved state.
+func TestRestore_OfALongerHistory(t *testing.T) {
+	long, short := serveFragile(t, Limits{History: 20}), serveFragile(t, Limits{History: 3})
+	if _, err := long.Filter(t.Context(), FilterRequest{
+		Client: "a", Observations: values(1, 2, 3, 4, 5, 6, 7, 8, 9), Controls: make([][]Number, 9),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := long.Save(t.Context(), "a")
+	if err == nil {
+		err = short.Restore(t.Context(), "a", *saved)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if saved, err = short.Save(t.Context(), "a"); err != nil || saved.Steps != 9 || len(saved.Observations) != 3 ||
+		saved.Observations[2][0] != 9 {
+		t.Errorf("got %+v, %v", saved, err)
 	}
 }

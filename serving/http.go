@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/switchyard-ml/switchyard/internal/admission"
 	"github.com/switchyard-ml/switchyard/trained"
@@ -159,7 +160,7 @@ func (s *Service) answer(w http.ResponseWriter, status int, y any, err error) {
 			// Seconds. Those who are refused together should not come back together.
 			w.Header().Set("Retry-After", strconv.FormatInt(1+s.metrics.refused.Load()%3, 10))
 		}
-		refuse(w, Status(err), err.Error())
+		refuse(w, Status(err), brief(err))
 		return
 	}
 	w.WriteHeader(status)
@@ -217,6 +218,15 @@ func Status(err error) int {
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError
+}
+
+// brief is the text of an error, or its beginning where it quotes more of a request than people read.
+func brief(err error) string {
+	const most = 1000
+	if text := err.Error(); len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return err.Error()
 }
 
 // refuse answers with {"error": message}.

@@ -137,7 +137,7 @@ func (m *machine) advance(now time.Time, name string) {
 			m.leave(r)
 			m.forecasts = append(m.forecasts, r)
 		case r.restore != nil:
-			m.end(r, m.install(now, name, r.restore.client()))
+			m.end(r, m.install(now, name, r.restore.client(m.limits.History)))
 		case c == nil:
 			m.end(r, wrong("there is no client %q", name))
 		case r.save:
@@ -341,11 +341,7 @@ func (m *machine) enter(r *request, state trained.State, o trained.Observation) 
 	if m.sizes.nu > 0 {
 		c.history.Controls = append(c.history.Controls, controlsOf(o, m.sizes.nu))
 	}
-	if n := len(c.history.Observations); n > 2*m.limits.History { // cut seldom: it copies
-		c.history = last(c.history, m.limits.History)
-		c.history.Observations = slices.Clone(c.history.Observations)
-		c.history.Controls = slices.Clone(c.history.Controls)
-	}
+	c.history = trimmed(c.history, m.limits.History)
 	r.at++
 	y := &r.filtered
 	y.Client, y.Steps = r.client, c.steps
@@ -356,6 +352,16 @@ func (m *machine) enter(r *request, state trained.State, o trained.Observation) 
 		y.Expected = append(y.Expected, eval.NumberList(state.Expected))
 		y.Noise = append(y.Noise, eval.NumberList(state.Noise))
 	}
+}
+
+// trimmed is a history with its last n observations alone once it has more than twice as many: it copies, so that the
+// others are freed.
+func trimmed(s trained.Series, n int) trained.Series {
+	if len(s.Observations) > 2*n {
+		s = last(s, n)
+		s.Observations, s.Controls = slices.Clone(s.Observations), slices.Clone(s.Controls)
+	}
+	return s
 }
 
 // controlsOf are those of an observation; zeros where there are none.

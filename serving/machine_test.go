@@ -250,7 +250,7 @@ func (w *world) expect(name string, r *request, c *client) *client {
 			w.t.Fatalf("client %s: a forecast from %v (%v), want it from %+v", name, r.series, r.err, c)
 		}
 	case r.restore != nil:
-		return r.restore.client()
+		return r.restore.client(w.limits.History)
 	case (c == nil) != (r.err != nil):
 		w.t.Fatalf("client %s: %v, it is %+v", name, r.err, c)
 	case r.forget:

@@ -38,10 +38,13 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 	}
 	add := func(question string, answer func(data []byte) (any, error)) error {
 		return service.AddEndpoint(question, micro.HandlerFunc(func(r micro.Request) {
+			fail := func(err error) {
+				s.metrics.failed.Add(1)
+				_ = r.Error(strconv.Itoa(Status(err)), brief(err), nil) // an error that cannot be sent has no other reader
+			}
 			leave, err := s.enter(expansion * int64(len(r.Data())))
 			if err != nil {
-				s.metrics.failed.Add(1)
-				_ = r.Error(strconv.Itoa(Status(err)), err.Error(), nil) // it has no other reader
+				fail(err)
 				return
 			}
 			go func() { // many clients' requests wait for the same batch
@@ -51,9 +54,7 @@ func (s *Service) overNATS(ctx context.Context, conn *nats.Conn) error {
 					err = respond(conn, r, y)
 				}
 				if err != nil {
-					s.metrics.failed.Add(1)
-					// An error that cannot be sent has no other reader.
-					_ = r.Error(strconv.Itoa(Status(err)), err.Error(), nil)
+					fail(err)
 				}
 			}()
 		}), micro.WithEndpointSubject(Subject(run, question)))

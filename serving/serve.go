@@ -102,11 +102,11 @@ const (
 	closeTimeout  = 2 * time.Second
 )
 
-// server is what listens for requests. A connection stays open as long as an answer may take.
+// server is what listens for requests. A connection stays open as long as a request may take, with its answer.
 func (s *Service) server(o Options) *http.Server {
 	return &http.Server{
 		Handler: s.Handler(o.Token), ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout,
-		WriteTimeout: s.limits.Deadline + answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
+		WriteTimeout: bodyTimeout + s.limits.Deadline + answerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 16 << 10,
 		ConnState: s.pressure.counts,
 		ErrorLog:  o.Log.StandardLogger(&hclog.StandardLoggerOptions{ForceLevel: hclog.Warn}),
 	}

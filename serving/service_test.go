@@ -73,7 +73,7 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 	ask := func(question, body string) *nats.Msg {
 		t.Helper()
 		for {
-			m, err := conn.Request(serving.Subject("served", question), []byte(body), 2*time.Minute)
+			m, err := conn.Request(serving.Subject("served", question), []byte(body), time.Minute)
 			if err == nil {
 				return m
 			}
@@ -107,6 +107,14 @@ func TestServe_AnswersOnItsSubjects(t *testing.T) {
 		t.Errorf("after them: %d steps, %v", y.Steps, err)
 	}
 	ask("forget", "a")
+	// Whoever sends what cannot be read hears so, however long it is.
+	for question, body := range map[string]string{
+		"forget": strings.Repeat("\x00", 400_000), "filter": `{"` + strings.Repeat("\x7f", 400_000) + `":1}`,
+	} {
+		if m := ask(question, body); m.Header.Get("Nats-Service-Error-Code") != "400" {
+			t.Errorf("%s of a long name: %v", question, m.Header)
+		}
+	}
 
 	// A second server of the run answers half of the requests, with states of its own.
 	said, log := io.Pipe()

@@ -29,12 +29,10 @@ func (c *client) saved(name string) *ClientState {
 	}
 }
 
-// client is what is held after a state was restored.
-func (s *ClientState) client() *client {
-	return &client{
-		state: s.State.Clone(), steps: s.Steps,
-		history: trained.Series{Observations: missing(s.Observations), Controls: missing(s.Controls), Of: s.State.Of},
-	}
+// client is what is held after a state was restored, by a service that forecasts from so many observations.
+func (s *ClientState) client(history int) *client {
+	past := trained.Series{Observations: missing(s.Observations), Controls: missing(s.Controls), Of: s.State.Of}
+	return &client{state: s.State.Clone(), steps: s.Steps, history: trimmed(past, history)}
 }
 
 // Save returns the state of a client. It returns ErrRequest if there is no such client.
@@ -56,7 +54,7 @@ func (s *Service) Restore(ctx context.Context, name string, c ClientState) error
 		return wrong("client: a name of 1 to %d characters is needed", maxClient)
 	case c.SHA256 != s.about.SHA256:
 		return fmt.Errorf("%w: it belongs to parameters %.12s, served are %.12s", ErrState, c.SHA256, s.about.SHA256)
-	case c.State == nil || len(c.State.Of) > maxClient || c.Steps < 1 || len(c.Observations) > 2*s.limits.History ||
+	case c.State == nil || len(c.State.Of) > maxClient || c.Steps < 1 ||
 		(s.sizes.nu > 0 || len(c.Controls) > 0) && len(c.Controls) != len(c.Observations):
 		return fmt.Errorf("%w: it is not whole", ErrState)
 	}
