@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -78,25 +79,26 @@ func published(p eval.Published) []point {
 }
 
 // Figure draws the comparison. The same name has the same colour in every panel. A panel is 3.9 inches wide, and
-// the key as wide as the longest name needs. Every panel has a CSV file.
+// as high at least; the key is as wide and as high as the names need. Every panel has a CSV file.
 func (c Comparison) Figure() Figure {
 	var names []string // of lines that are no reference, for their colours
 	var samples []sample
-	// Whether any panel has published values, or means of some seeds alone, which the key then explains.
-	printed, partial := false, false
+	// Whether any panel has published values, means of some seeds alone, or several seeds, which the key then explains.
+	printed, partial, ranged := false, false, false
 	for _, p := range c.Panels {
 		for _, l := range p.Lines {
 			if !l.Reference && !slices.Contains(names, l.Name) {
 				names = append(names, l.Name)
 			}
 			printed, partial = printed || len(l.Paper.At) > 0, partial || len(l.partial()) > 0
+			ranged = ranged || len(l.Seeds) > 1 && !l.Reference
 		}
 	}
 	colors := categories(len(names))
 	for i, name := range names {
 		samples = append(samples, sample{text: name, line: line(colors[i], 1.7)})
 	}
-	f := Figure{Name: c.Name, height: 3.9 * vg.Inch}
+	f := Figure{Name: c.Name}
 	var row []panel
 	for _, p := range c.Panels {
 		drawn, references := p.plot(names, colors)
@@ -114,9 +116,12 @@ func (c Comparison) Figure() Figure {
 	if partial {
 		samples = append(samples, sample{text: "finite seeds alone", glyph: partialSign(ink)})
 	}
-	samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
+	if ranged {
+		samples = append(samples, sample{text: "range of seeds", fill: translucent(grey, 0.3)})
+	}
 	row[len(row)-1].beside = samples
 	right := columnWidth(samples, 132)
+	f.height = max(3.9*vg.Inch, rowHeight*vg.Length(len(samples)+3))
 	f.width = vg.Length(len(c.Panels))*3.9*vg.Inch + right + 4.8
 	f.draw = page{layout{right: right, gapX: 34, letters: true}, [][]panel{row}, ""}.draw
 	return f
@@ -189,7 +194,8 @@ func (p ComparisonPanel) scaled(data []point) []point {
 	return mapped
 }
 
-// axes hold all data, with a margin; from 0 to 1 if there are none.
+// axes hold all data, with a margin; from 0 to 1 if there are none. What is the same everywhere stands in the middle, of
+// an axis wide enough to read it.
 func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
 	// Axes are in logarithms where the panel is; references and published values count, too.
 	x, y = axis{p.X, math.Inf(1), math.Inf(-1), 6}, axis{p.Y, math.Inf(1), math.Inf(-1), 6}
@@ -200,11 +206,18 @@ func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
 			}
 		}
 	}
-	for _, a := range []*axis{&x, &y} {
+	for a, log := range map[*axis]bool{&x: p.LogX, &y: p.LogY} {
 		if a.min > a.max {
 			a.min, a.max = 0, 1
 		}
-		margin := 0.04*(a.max-a.min) + 1e-3
+		margin := 0.04 * (a.max - a.min)
+		switch {
+		case a.max-a.min > 1e-9*math.Abs(a.max):
+		case log:
+			margin = math.Log10(2)
+		default:
+			margin = cmp.Or(0.5*math.Abs(a.max), 1)
+		}
 		a.min, a.max = a.min-margin, a.max+margin
 	}
 	return x, y

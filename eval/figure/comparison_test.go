@@ -3,7 +3,9 @@ package figure
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,5 +34,45 @@ func TestComparison_LongNames(t *testing.T) {
 	panel := width("LSTM") - 132
 	if needed := float64(textStyle(textSize, ink).Width(long)); width(long)-panel < float64(columnGap+sampleWidth+sampleGap)+needed {
 		t.Errorf("the figure is %.0f points wide, %.0f of them for panels, and the name needs %.0f", width(long), panel, needed)
+	}
+}
+
+// TestComparison_ManyNames: the key has room for all of them, and explains no bands where there are none.
+func TestComparison_ManyNames(t *testing.T) {
+	var lines []ComparisonLine
+	for i := range 40 {
+		lines = append(lines, ComparisonLine{Name: fmt.Sprint("run", i), X: []float64{1, 2}, Seeds: [][]float64{{1, 2}}})
+	}
+	svg, err := Comparison{Panels: []ComparisonPanel{{Lines: lines}}}.Figure().SVG()
+	if err != nil || strings.Contains(string(svg), "seeds") {
+		t.Errorf("a key of seeds, %v", err)
+	}
+	last := regexp.MustCompile(`<text x="[^"]*" y="([-\d.]+)"[^>]*>run39<`).FindSubmatch(svg)
+	if last == nil || !strings.HasPrefix(string(last[1]), "-") { // y grows downwards from the lower edge
+		t.Errorf("the last name stands at %q, below the page", last)
+	}
+}
+
+// TestComparison_AxesOfFewValues: a loss that was measured once, after update 60, does not stand between 59.999 and
+// 60.001, and small values fill their axis.
+func TestComparison_AxesOfFewValues(t *testing.T) {
+	p := ComparisonPanel{}
+	for _, v := range []float64{60, 1e20, 0} {
+		x, _ := p.axes([][]point{{{v, 1}}})
+		if x.min > v-0.5 || x.max < v+0.5 || x.max-x.min > 2*max(v, 1) {
+			t.Errorf("the axis of %v reaches from %v to %v", v, x.min, x.max)
+		}
+	}
+	for _, tick := range ticks(6).Ticks(30, 90) {
+		if strings.Contains(tick.Label, ".") {
+			t.Errorf("update %s", tick.Label)
+		}
+	}
+	if _, y := p.axes([][]point{{{1, 1e-6}, {2, 3e-6}}}); y.max-y.min > 3e-6 {
+		t.Errorf("1e-6 to 3e-6 stand on an axis from %v to %v", y.min, y.max)
+	}
+	p.LogX = true
+	if x, _ := p.axes([][]point{{{0.02, 1}}}); x.max-x.min < 0.5 || x.max-x.min > 1 {
+		t.Errorf("one duration: decades from %v to %v", x.min, x.max)
 	}
 }
