@@ -74,7 +74,7 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 		return r, err
 	}
 	r.Run = run.Info().Name
-	nx, nu, err := run.Dims()
+	sent, err := seriesOf(run)
 	if err != nil {
 		return r, err
 	}
@@ -87,7 +87,7 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 	served := make(chan error, 1)
 	limits := serving.Limits{Deadline: time.Hour} // a slow answer is a measurement, not an error
 	go func() { served <- serving.Serve(ctx, run, serving.Options{Listener: l, Limits: limits}) }()
-	failed := r.clients(load, "http://"+l.Addr().String(), nx, nu)
+	failed := r.clients(load, "http://"+l.Addr().String(), sent)
 	cancel()
 	if err := errors.Join(failed, <-served); err != nil {
 		return r, err
@@ -95,19 +95,52 @@ func MeasureServing(open func() (*trained.Run, error), load ServingLoad) (Servin
 	if run, err = open(); err != nil {
 		return r, err
 	}
-	return r, r.filterSteps(run, nx, nu)
+	return r, r.filterSteps(run, sent)
 }
 
-// clients runs all clients until the end of the measurement and sums up what they saw. nx and nu are the numbers
-// of observed and controlled values.
-func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
+// seriesOf is what clients send, over and over: a recording of the run, or numbers between −0.5 and 0.5 where its files
+// are gone.
+func seriesOf(run *trained.Run) (trained.Series, error) {
+	nx, nu, err := run.Dims()
+	if err != nil {
+		return trained.Series{}, err
+	}
+	if list, _, err := run.Select(trained.Selection{}); err == nil && len(list) > 0 {
+		return list[0].Series, nil
+	}
+	var s trained.Series
+	for n := range 13 {
+		row := make([]float64, nx)
+		for i := range row {
+			row[i] = float64((7*n+3*i)%13)/13 - 0.5
+		}
+		s.Observations, s.Controls = append(s.Observations, row), append(s.Controls, make([]float64, nu))
+	}
+	return s, nil
+}
+
+// observation is the n-th of a series that begins anew behind its end. The first controls have no effect, and may be
+// missing: they are zeros.
+func observation(s trained.Series, n int) trained.Observation {
+	t := n % len(s.Observations)
+	o := trained.Observation{Values: s.Observations[t]}
+	if s.Controls != nil {
+		if o.Controls = s.Controls[t]; t == 0 {
+			o.Controls = make([]float64, len(o.Controls))
+		}
+	}
+	return o
+}
+
+// clients runs all clients until the end of the measurement and sums up what they saw. They send a series.
+func (r *Serving) clients(load ServingLoad, url string, sent trained.Series) error {
 	began := time.Now()
 	var list []*servedClient
 	for i := range load.Clients + load.Forecasts {
-		c := &servedClient{name: fmt.Sprint("client-", i), nx: nx, nu: nu, end: began.Add(load.Duration)}
+		c := &servedClient{name: fmt.Sprint("client-", i), sent: sent, end: began.Add(load.Duration)}
 		c.http = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
 		if i < load.Clients {
-			c.url, c.next, c.uncounted = url+"/v1/filter", c.observation, warming
+			c.url, c.next, c.uncounted = url+"/v1/filter", c.observe, warming
 		} else {
 			c.url, c.next = url+"/v1/forecast", c.forecast
 		}
@@ -144,7 +177,7 @@ func (r *Serving) clients(load ServingLoad, url string, nx, nu int) error {
 type servedClient struct {
 	http              *http.Client
 	url, name         string
-	nx, nu            int
+	sent              trained.Series
 	end               time.Time
 	next              func(n int) (request any)
 	uncounted         int       // first answers
@@ -208,14 +241,33 @@ func (c *servedClient) ask(body []byte) (time.Duration, error) {
 	return 0, fmt.Errorf("the service answers %s: %s", answer.Status, bytes.TrimSpace(text))
 }
 
-// observation is the n-th of the client, whose name keeps its state at the service.
-func (c *servedClient) observation(n int) any {
-	q := serving.FilterRequest{Client: c.name, Observations: [][]serving.Number{make([]serving.Number, c.nx)}}
-	if c.nu > 0 {
-		q.Controls = [][]serving.Number{make([]serving.Number, c.nu)}
+// beginning is how many observations the first request of a client has: enough for a scale of its own.
+const beginning = 32
+
+// observe sends the next observation of the client, whose name keeps its state at the service.
+func (c *servedClient) observe(n int) any {
+	q := serving.FilterRequest{Client: c.name}
+	from, to := n+beginning-1, n+beginning
+	if n == 0 {
+		from = 0
 	}
-	fill(q.Observations[0], n)
+	for i := from; i < to; i++ {
+		o := observation(c.sent, i)
+		q.Observations = append(q.Observations, inJSON(o.Values))
+		if o.Controls != nil {
+			q.Controls = append(q.Controls, inJSON(o.Controls))
+		}
+	}
 	return q
+}
+
+// inJSON are values as a request has them.
+func inJSON(x []float64) []serving.Number {
+	list := make([]serving.Number, len(x))
+	for i, v := range x {
+		list[i] = serving.Number(v)
+	}
+	return list
 }
 
 // forecast is a large one, from a few observations: close to the most work that the service does for a request.
@@ -223,25 +275,17 @@ func (c *servedClient) forecast(int) any {
 	limits := serving.DefaultLimits()
 	q := serving.ForecastRequest{Horizon: 100, Quantiles: []float64{0.1, 0.5, 0.9}}
 	// As many paths as the limit of work allows for a horizon of 100 and these quantiles.
-	work := q.Horizon * max(c.nx, 1) * (1 + len(q.Quantiles))
+	work := q.Horizon * max(len(c.sent.Observations[0]), 1) * (1 + len(q.Quantiles))
 	q.Samples = max(1, min(int(limits.Work)/work, limits.Paths))
 	for n := range 8 {
-		q.Observations = append(q.Observations, make([]serving.Number, c.nx))
-		fill(q.Observations[n], n)
+		q.Observations = append(q.Observations, inJSON(observation(c.sent, n).Values))
 	}
 	return q
 }
 
-// fill writes the n-th of the observations that are sent: numbers between −0.5 and 0.5, which repeat.
-func fill[T ~float64](x []T, n int) {
-	for i := range x {
-		x[i] = T(float64((7*n+3*i)%13)/13 - 0.5)
-	}
-}
-
 // filterSteps measures filter steps without HTTP, where the family has them. One state is filtered for 5000
 // steps, of which the first hundred do not count.
-func (r *Serving) filterSteps(run *trained.Run, nx, nu int) error {
+func (r *Serving) filterSteps(run *trained.Run, sent trained.Series) error {
 	online, err := run.Online()
 	if errors.Is(err, trained.ErrUnable) {
 		return nil
@@ -249,11 +293,10 @@ func (r *Serving) filterSteps(run *trained.Run, nx, nu int) error {
 	if err != nil {
 		return err
 	}
-	state := &trained.State{}
-	next := trained.Observation{Values: make([]float64, nx), Controls: make([]float64, nu)}
+	state := &trained.State{Of: sent.Of}
 	var times []float64
 	for n := range 5000 {
-		fill(next.Values, n)
+		next := observation(sent, n)
 		began := time.Now()
 		if err := online.Step([]*trained.State{state}, []trained.Observation{next}); err != nil {
 			return err
