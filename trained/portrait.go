@@ -21,9 +21,10 @@ type Portrait struct {
 	Series   string      `json:"series"`
 	Channels []string    `json:"channels"`
 	Fan      *Fan        `json:"fan,omitempty"`
-	Raster   [][]float64 `json:"raster,omitempty"`  // probability of each regime at each step
-	Systems  [][]Mode    `json:"systems,omitempty"` // eigenvalues of the base systems, by regime
-	Colours  []string    `json:"colours,omitempty"` // of the regimes, as on figures
+	Diverges string      `json:"diverges,omitempty"` // in words; the forecast, which then has no fan and no strip
+	Raster   [][]float64 `json:"raster,omitempty"`   // probability of each regime at each step
+	Systems  [][]Mode    `json:"systems,omitempty"`  // eigenvalues of the base systems, by regime
+	Colours  []string    `json:"colours,omitempty"`  // of the regimes, as on figures
 	States   *States     `json:"portrait,omitempty"`
 	Strip    *Strip      `json:"strip,omitempty"`
 }
@@ -77,7 +78,7 @@ const (
 
 // Portrait asks the run about a series that it was not trained on: a forecast of its last steps from those before,
 // and what all of it says of regimes and states. Seeds are fixed, so that the same checkpoint gives the same
-// portrait. ErrUnable is no error here.
+// portrait. ErrUnable is no error here, nor is ErrDiverged: what else is known of such a model says why.
 func (r *Run) Portrait() (*Portrait, error) {
 	of, c, image, err := r.unseen()
 	if err != nil {
@@ -125,6 +126,9 @@ func (r *Run) Portrait() (*Portrait, error) {
 		p.States = mainDirections(filtered.Mean, regime)
 	}
 	forecastErr := p.forecast(r, series, horizon, image)
+	if errors.Is(forecastErr, ErrDiverged) {
+		p.Diverges, forecastErr = forecastErr.Error(), nil
+	}
 	return p, errors.Join(able(err), able(systemsErr), able(filterErr), able(forecastErr))
 }
 

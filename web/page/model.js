@@ -35,9 +35,9 @@ export function modelPanel(name) {
     text(note, body.children.length ? 'a newer checkpoint is being read …' : 'the checkpoint is being read …');
     try {
       const m = model = await get(runPath(name, '/model'));
-      text(note, `${m.family}, parameters after step ${count(m.step)}${m.series ? `, on ${m.series}` : ''}`);
+      text(note, `${m.family}, parameters after step ${count(m.step)}${m.series ? `, on ${m.series}` : ''}${m.diverges ? `: ${m.diverges}` : ''}`);
       draw();
-      if (body.children.length === 0) text(note, `${m.family}: the family has nothing to draw here`);
+      if (body.children.length === 0 && !m.diverges) text(note, `${m.family}: the family has nothing to draw here`);
     } catch (error) {
       text(note, `it cannot be shown: ${error.message}`);
     }
