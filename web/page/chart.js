@@ -253,7 +253,7 @@ export class Chart {
       g.moveTo(box.x, at);
       g.lineTo(box.x + box.w, at);
       g.stroke();
-      g.fillText(t.label, box.x - 8, at);
+      g.fillText(t.label, box.x - 8, at, box.x - 10); // one that is long is narrowed
     }
     g.textBaseline = 'top';
     for (const t of xTicks(extent[0], extent[1], Math.max(2, box.w / 75), this.group.options.time)) {

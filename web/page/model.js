@@ -2,7 +2,7 @@
 
 import { el, svg, text, number, count } from './dom.js';
 import { get, runPath } from './api.js';
-import { linear } from './scale.js';
+import { linear, narrowed } from './scale.js';
 
 // hue is the colour of a regime, from 0, as the server has it: that of the figures.
 const hue = (m, k) => m.colours?.[k] ?? accent;
@@ -78,7 +78,7 @@ function fan(m, width) {
     const py0 = place(low, high, top + H, top);
     const py = (v) => Math.min(top + H, Math.max(top, py0(v)));
     for (const t of linear(low, high, 3)) {
-      drawing.append(svg('line', { x1: left, x2: W - 6, y1: py(t.v), y2: py(t.v), stroke: 'var(--grid)' }), svg('text', { x: left - 6, y: py(t.v) + 4, 'text-anchor': 'end' }, t.label));
+      drawing.append(svg('line', { x1: left, x2: W - 6, y1: py(t.v), y2: py(t.v), stroke: 'var(--grid)' }), svg('text', { x: left - 6, y: py(t.v) + 4, 'text-anchor': 'end', ...narrowed(t.label, left - 8) }, t.label));
     }
     const ahead = (rows) => rows.map((r, k) => [px(f.begin + k), r[c] === null ? NaN : py(r[c])]).filter(([, y]) => Number.isFinite(y));
     const band = (lows, highs, opacity) => svg('path', { d: `${path([...ahead(lows), ...ahead(highs).reverse()])}Z`, fill: accent, opacity });

@@ -38,6 +38,9 @@ function short(v, step) {
 // place10 is the power of ten of the first digit of a number.
 const place10 = (v) => Math.floor(Math.log10(v) + 1e-9);
 
+// narrowed are the attributes of a label in a drawing that would take more room than it has, in pixels.
+export const narrowed = (label, room) => (6.5 * label.length > room ? { textLength: room, lengthAdjust: 'spacingAndGlyphs' } : {});
+
 // yScale maps values to 0..1. On a logarithmic axis values of one sign are shown by their
 // order of magnitude; values of both signs stay linear.
 export function yScale(low, high, log, n) {

@@ -98,7 +98,7 @@ function frame(w, h, x, y, xs, ys, xText, yText) {
   const left = x[0], right = x[1], bottom = y[0], top = y[1];
   for (const [v, at] of ys) svg.append(
     node('line', { x1: left, x2: right, y1: at, y2: at, class: 'grid' }),
-    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end' }, v));
+    node('text', { x: left - 6, y: at + 4, class: 'tick', 'text-anchor': 'end', ...(v.length > 8 ? { textLength: left - 8, lengthAdjust: 'spacingAndGlyphs' } : {}) }, v));
   for (const [v, at] of xs) svg.append(node('text', { x: at, y: bottom + 15, class: 'tick', 'text-anchor': 'middle' }, v));
   svg.append(node('line', { x1: left, x2: right, y1: bottom, y2: bottom, class: 'axis' }));
   if (xText) svg.append(node('text', { x: right, y: bottom + 30, class: 'label', 'text-anchor': 'end' }, xText));
