@@ -43,7 +43,9 @@ func edits[B any](s *Server, what string, do func(e Editor, name string, body B)
 		}
 		name := r.PathValue("name")
 		var body B
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxEdit)).Decode(&body); err != nil {
+		d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxEdit))
+		d.DisallowUnknownFields() // labels replace others: one that is misspelt would remove them
+		if err := d.Decode(&body); err != nil {
 			writeError(w, http.StatusBadRequest, "the body is not what "+what+" takes: "+err.Error())
 			return
 		}

@@ -47,6 +47,7 @@ func TestEdit_LabelsRenamesRemoves(t *testing.T) {
 		{"/api/runs/a/labels", `{"tags":["good","best"],"note":"the one"}`, http.StatusOK, ""},
 		{"/api/runs/held/labels", `{"archived":true}`, http.StatusOK, ""},
 		{"/api/runs/a/labels", `{"tags":["two words"]}`, http.StatusBadRequest, "one word"},
+		{"/api/runs/a/labels", `{"tag":["good"]}`, http.StatusBadRequest, `unknown field`},
 		{"/api/runs/a/labels", `{"tags":`, http.StatusBadRequest, "not what"},
 		{"/api/runs/a/labels", `{"note":"` + strings.Repeat("x", maxEdit) + `"}`, http.StatusBadRequest, "not what"},
 		{"/api/runs/nowhere/labels", `{}`, http.StatusNotFound, "no such run"},
