@@ -194,8 +194,8 @@ func (p ComparisonPanel) scaled(data []point) []point {
 	return mapped
 }
 
-// axes hold all data, with a margin; from 0 to 1 if there are none. What is the same everywhere stands in the middle, of
-// an axis wide enough to read it.
+// axes hold all data, with a margin; from 0 to 1 if there are none. What is the same everywhere stands in the middle of
+// an axis that is wide enough to read it.
 func (p ComparisonPanel) axes(all [][]point) (x, y axis) {
 	// Axes are in logarithms where the panel is; references and published values count, too.
 	x, y = axis{p.X, math.Inf(1), math.Inf(-1), 6}, axis{p.Y, math.Inf(1), math.Inf(-1), 6}

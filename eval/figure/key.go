@@ -94,7 +94,8 @@ func letter(i, n int) string {
 	return string(rune('a' + i))
 }
 
-// title writes a panel's letter, if it has one, and title above its plot, from the left edge of the data to right at most.
+// title writes a panel's letter, if it has one, and title above its plot, from the left edge of the data to right at
+// most.
 func title(c draw.Canvas, letter, words string, at vg.Point, right vg.Length) {
 	if letter != "" {
 		style := boldStyle(letterSize, ink)
