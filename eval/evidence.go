@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/switchyard-ml/switchyard/envs/files"
 	"github.com/switchyard-ml/switchyard/model"
@@ -20,6 +21,9 @@ type Evidence struct {
 	// Open: even the largest number that was tried predicts better than fewer
 	Open  bool
 	Tried []TriedRegimes // with these lags
+	// Single is one regime of more lags, up to longestLags, and with the controls of as many steps.
+	Single TriedRegimes
+	single int // its lags
 
 	folds
 	best, at int // places of the most likely number in Tried, and of the chosen one
@@ -45,6 +49,8 @@ const (
 	mostLags       = 2
 	evidenceChains = 4
 	evidenceSweeps = 50
+	longestLags    = 12
+	mostRow        = 64 // observations and controls by which one regime predicts
 	// leastWorth is what further regimes have to be worth together, in nats per step and component. Without it
 	// noise of the measurement and durations would ask for more and more regimes.
 	leastWorth = 0.05
@@ -59,19 +65,30 @@ func Weigh(d *files.Dataset) (Evidence, error) {
 	if err != nil {
 		return Evidence{}, err
 	}
-	e := Evidence{folds: halves, Components: halves.n, Lags: 1}
+	e, err := halves.weigh()
+	if err != nil || e.Regimes == 1 {
+		return e, err
+	}
+	e.single = min(longestLags, int(slices.Min(e.lengths))/2, max(e.Lags, mostRow/(e.n+e.nu)))
+	e.Single, err = e.try(1, e.single, e.single-1)
+	return e, err
+}
+
+// weigh searches with one lag, and with more as long as they are worth it.
+func (f folds) weigh() (Evidence, error) {
+	e := Evidence{folds: f, Components: f.n, Lags: 1}
 	if err := e.search(); err != nil {
 		return e, err
 	}
 	for e.Lags < mostLags {
-		longer, err := e.try(e.Tried[e.at].Regimes, e.Lags+1)
+		longer, err := e.try(e.Tried[e.at].Regimes, e.Lags+1, 0)
 		if err != nil {
 			return e, err
 		}
 		if longer.LogLikelihood.Value-e.Tried[e.at].LogLikelihood.Value <= mostAlike*float64(e.n) {
 			break
 		}
-		e = Evidence{folds: halves, Components: halves.n, Lags: e.Lags + 1}
+		e = Evidence{folds: f, Components: f.n, Lags: e.Lags + 1}
 		if err := e.search(); err != nil {
 			return e, err
 		}
@@ -84,7 +101,7 @@ func Weigh(d *files.Dataset) (Evidence, error) {
 func (e *Evidence) search() error {
 	e.Open = true
 	for k := 1; k <= mostRegimes && e.Open; k++ {
-		t, err := e.try(k, e.Lags)
+		t, err := e.try(k, e.Lags, 0)
 		if err != nil {
 			return err
 		}
@@ -133,12 +150,22 @@ func (e *Evidence) smallest(times []float64) int {
 func (e Evidence) Text() string {
 	text := fmt.Sprintf("%d regimes", e.Regimes)
 	if e.Regimes == 1 {
-		text = "one regime: more predict no better"
+		text = fmt.Sprintf("one regime: more are worth less than %.2g nats per step and dimension", leastWorth)
 	}
 	if e.Open {
 		text = fmt.Sprintf("no number: %d regimes still predict better than fewer", len(e.Tried))
 	}
-	return fmt.Sprintf("%s, in %.0f %% of %d resampled sets of recordings", text, 100*e.Sure, resamples)
+	text = fmt.Sprintf("%s, in %.0f %% of %d resampled sets of recordings", text, 100*e.Sure, resamples)
+	if e.Doubtful() {
+		text += fmt.Sprintf("; but one regime of %d lags predicts better", e.single)
+	}
+	return text
+}
+
+// Doubtful reports whether the regimes predict no better than a single one with more lags: they may stand for what is
+// longer ago, as a season or a control that acts late.
+func (e Evidence) Doubtful() bool {
+	return e.Regimes > 1 && e.Single.LogLikelihood.Value > e.Tried[e.at].LogLikelihood.Value
 }
 
 // Settled reports whether there are regimes, and a number of them.
@@ -156,12 +183,12 @@ func (e Evidence) StateText() string {
 
 // try fits so many regimes to each half and measures them on the other one. The log likelihood is in nats per
 // step, with a standard error over pieces. An error is that of a fit.
-func (f *folds) try(regimes, lags int) (TriedRegimes, error) {
+func (f *folds) try(regimes, lags, past int) (TriedRegimes, error) {
 	t := TriedRegimes{Regimes: regimes, parts: make([]float64, len(f.lengths))}
 	sums := newTally(len(f.lengths), 2)
 	for half := range 2 {
 		s := arhmm.DefaultSettings()
-		s.Switches, s.Order, s.Chains, s.Sweeps = regimes, lags, evidenceChains, evidenceSweeps
+		s.Switches, s.Order, s.Past, s.Chains, s.Sweeps = regimes, lags, past, evidenceChains, evidenceSweeps
 		m, err := arhmm.Best(s, model.Data{NX: f.n, NU: f.nu}, rng.New(1, rng.Init), f.half(half),
 			func() bool { return true })
 		if err != nil {

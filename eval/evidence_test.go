@@ -75,8 +75,39 @@ func swing() *files.Dataset {
 // two.
 func TestWeigh_OneSystem(t *testing.T) {
 	e := weighed(t, swing())
-	if e.Regimes != 1 || e.Lags != 2 || e.Latent() != 2 || e.Settled() || !strings.Contains(e.Text(), "one regime") {
+	if e.Regimes != 1 || e.Lags != 2 || e.Latent() != 2 || e.Settled() || !strings.Contains(e.Text(), "one regime: more are worth less than 0.05 nats per step and dimension, in") {
 		t.Errorf("%d regimes, %d lags: %s", e.Regimes, e.Lags, e.Text())
+	}
+}
+
+// late follows a control that changes now and then, and acts six steps later.
+func late() *files.Dataset {
+	draws := rng.New(4, rng.Episode).At(0, 0, 0)
+	set := &files.Dataset{Spec: envs.Spec{Observation: 1, Control: 1}}
+	for range 20 {
+		e := files.Episode{Episode: envs.Episode{T: 100, Observations: make([]float32, 100), Controls: make([]float32, 100)}}
+		x, u := 0.0, 0.0
+		for t := range e.T {
+			if draws.Float64() < 0.1 {
+				u = draws.Normal()
+			}
+			e.Controls[t] = float32(u)
+			x = 0.7*x + 1.5*float64(e.Controls[max(t-6, 0)]) + 0.1*draws.Normal()
+			e.Observations[t] = float32(x)
+		}
+		set.Episodes = append(set.Episodes, e)
+	}
+	return set
+}
+
+// TestWeigh_DoubtsRegimes that stand for what is longer ago, and none that are there.
+func TestWeigh_DoubtsRegimes(t *testing.T) {
+	e := weighed(t, late())
+	if e.Regimes < 2 || !e.Doubtful() || !strings.HasSuffix(e.Text(), "; but one regime of 12 lags predicts better") {
+		t.Errorf("a late control: %s", e.Text())
+	}
+	if e := weighed(t, recordedOf(regimes.NewModes(), 3, 30, 100)); e.Regimes != 3 || e.Doubtful() {
+		t.Errorf("three rotations: %s", e.Text())
 	}
 }
 
