@@ -260,7 +260,8 @@ func (f *fitFlags) changed(a *app) func(*sweep.State, []sweep.Record) {
 }
 
 // tellFit prints the ten best candidates, the verdict and what can be done with the model. Segments are offered
-// only if the regimes are stable over seeds and the model is not worse than the simple rules.
+// only if the regimes are stable over seeds and the model is not worse than the simple rules, and of the run that has
+// the regimes of the training part where the model has none that hold.
 func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 	table := terminal.NewTable("candidate", "error").Left(0)
 	scores := r.Scores()
@@ -270,24 +271,20 @@ func (a *app) tellFit(f *fit.Fit, r *fit.Result) error {
 	if _, err := table.WriteTo(a.out); err != nil {
 		return err
 	}
-	// What anybody wants of such a model; segment only where its regimes mean something.
-	next := [][]string{{"forecast", r.Run}, {"backtest", r.Run}}
+	// What anybody wants of such a model; segment only where there are regimes that mean something.
+	next := []string{a.command("forecast", r.Run), a.command("backtest", r.Run)}
 	if _, standing := r.Report.Beaten(); r.Regimes != nil && r.Regimes.Stable && standing != eval.Behind {
-		next = append(next, []string{"segment", r.Run})
+		next = append(next, a.command("segment", r.Run))
 	}
+	if r.Dividing != "" {
+		next = append(next, a.line("segment", r.Dividing, "--runs-dir", f.Folder.Runs()))
+	}
+	next = append(next, a.aboutSweeps(f.Folder.Dir, "sweep", "show", f.Folder.Name))
 	starts := ""
 	if r.Common {
 		starts = "; all from the same starts, unlike the errors printed on the way, which are from each one's own"
 	}
-	if err := a.printf("error: mean absolute error of predictions of the validation part, over that of the last season "+
-		"or value in training%s\n\n%s\n\nkept as %s\nnext\n", starts, r.Verdict,
-		filepath.Join(a.runsDir, r.Run)); err != nil {
-		return err
-	}
-	for _, words := range next {
-		if err := a.printf("  %s\n", a.command(words...)); err != nil {
-			return err
-		}
-	}
-	return a.printf("  %s\n", a.aboutSweeps(f.Folder.Dir, "sweep", "show", f.Folder.Name))
+	return a.printf("error: mean absolute error of predictions of the validation part, over that of the last season "+
+		"or value in training%s\n\n%s\n\nkept as %s\nnext\n  %s\n", starts, r.Verdict,
+		filepath.Join(a.runsDir, r.Run), strings.Join(next, "\n  "))
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
-// attempt tries the candidates for a CSV file with a header and so many rows, without networks.
-func attempt(t *testing.T, header string, steps int, row func(t int) string) *Fit {
+// attempt tries the candidates of arhmm, and of further families in more time, for a CSV file with a header and so many
+// rows.
+func attempt(t *testing.T, header string, steps int, row func(t int) string, families ...string) *Fit {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(header + "\n")
@@ -32,8 +33,8 @@ func attempt(t *testing.T, header string, steps int, row func(t int) string) *Fi
 		t.Fatal(err)
 	}
 	r := &Request{
-		Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: 2 * time.Second, Workers: 1, Seed: 1,
-		Families: []string{"arhmm"},
+		Kinds: config.Builtin().Kinds(), Paths: []string{path}, Budget: time.Duration(2+8*len(families)) * time.Second,
+		Workers: 1, Seed: 1, Families: append([]string{"arhmm"}, families...),
 	}
 	runs := filepath.Join(dir, "runs")
 	f, err := r.Prepare(trials.Folder{Dir: filepath.Join(dir, "sweeps"), Name: "x"}, runs)
@@ -71,6 +72,37 @@ func TestFit_ATieGoesToTheSimpler(t *testing.T) {
 	top := r.Scores()[0]
 	if !r.Rule || r.Family != "naive" || top.Family == "naive" || !strings.Contains(r.Verdict, "which is level: the simpler model was taken") {
 		t.Errorf("%v after %s with %.4f\n%s", r.Settings, top.Name(), top.Score, r.Verdict)
+	}
+}
+
+// TestFit_SaysWhatRegimesItPassedOver: where regimes differ in nothing but how channels are correlated, they improve no
+// forecast. The verdict says that there are two all the same, and a run of the sweep divides time by them.
+func TestFit_SaysWhatRegimesItPassedOver(t *testing.T) {
+	s, truth := rng.New(3, rng.Episode).At(0, 0, 0), make([]int, 400)
+	f := attempt(t, "t,y_a,y_b", len(truth), func(i int) string {
+		truth[i] = i / 40 % 2
+		a, b := s.Normal(), s.Normal()
+		return fmt.Sprintf("%d,%.5f,%.5f", i, a, 0.3*b+a*float64(1-2*truth[i]))
+	}, "slds")
+	r, err := f.Finish(t.TempDir(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "By likelihood the training part has 2 regimes, in 100 % of 200 resampled sets of recordings, which the " +
+		"model does not have; arhmm with 2 regimes of order 1 has as many."
+	if r.Regimes != nil || !strings.HasSuffix(r.Verdict, want) {
+		t.Errorf("%v:\n%s", r.Settings, r.Verdict)
+	}
+	run, err := f.openRun(r.Dividing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, m, _, err := divisions(run, 1)
+	if err != nil || m != 2 {
+		t.Fatal(m, err)
+	}
+	if _, counts := eval.Contingency(found, [][]int{truth}, 2); eval.RandIndex(counts) < 0.9 {
+		t.Errorf("regimes beside the true ones: %v", counts)
 	}
 }
 

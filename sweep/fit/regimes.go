@@ -82,6 +82,28 @@ func (f *Fit) regimes(c *chosen, list []Tried, s *sweep.State, seed uint64) (*Re
 	return r, nil
 }
 
+// passedOver says how many regimes the training part has, for a choice without any that hold, and sets r.Dividing to the
+// run of the arhmm with as many regimes and lags. It is empty if there are none, or if that is the choice.
+func (f *Fit) passedOver(r *Result, c *chosen, list []Tried) string {
+	e := f.Plan.evidence
+	if !e.Settled() || e.Doubtful() {
+		return ""
+	}
+	t, ok := best(list, func(t Tried) bool {
+		transform, _ := valueOf(t.Settings, "env.transform")
+		return t.Family == "arhmm" && int(numberOf(t.Settings, "model.switches")) == e.Regimes &&
+			int(numberOf(t.Settings, "model.order")) == e.Lags && transform == f.Plan.facts.transforms[0]
+	})
+	has := "a larger --budget tries an arhmm with them"
+	switch {
+	case ok && t.trial == c.trial:
+		return ""
+	case ok:
+		r.Dividing, has = f.runOf(t.trial, 1), t.Name()+" has as many"
+	}
+	return fmt.Sprintf("By likelihood the training part has %s, which the model does not have; %s.", e.Text(), has)
+}
+
 // evidence takes over the least error on the validation part of each number of regimes. Numbers without a
 // candidate that has a score are left out.
 func (r *Regimes) evidence(list []Tried) {

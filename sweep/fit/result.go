@@ -27,6 +27,7 @@ type Result struct {
 	Verdict    string   // in words
 	Rule       bool     // the model is a simple rule, or one autoregression
 	Regimes    *Regimes // nil: the model does not divide time
+	Dividing   string   // run of the sweep with the regimes of the training part, if the model has none that hold
 	Candidates []Tried  // in the order in which they were tried
 	Common     bool     // scores are from the starts that all candidates share, and not from each one's own
 	Report     eval.RecordedReport
@@ -55,6 +56,11 @@ func (f *Fit) Finish(runsDir string, threads int) (*Result, error) {
 		return nil, err
 	}
 	r.Verdict = verdict(c, r.Regimes)
+	if r.Regimes == nil || !r.Regimes.Stable {
+		if text := f.passedOver(r, c, list); text != "" {
+			r.Verdict += "\n" + text
+		}
+	}
 	return r, f.keep(c, runsDir, threads)
 }
 
@@ -113,7 +119,7 @@ func upper(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// MarshalJSON writes run, family, settings, verdict, regimes, the error over that of each baseline of the test, and the
+// MarshalJSON writes run, family, settings, verdict, regimes, the dividing run, the error over that of each baseline of the test, and the
 // candidates; what could not be measured is null.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type candidate struct {
@@ -142,10 +148,11 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 		Verdict    string       `json:"verdict"`
 		Rule       bool         `json:"rule"`
 		Regimes    *Regimes     `json:"regimes"`
+		Dividing   string       `json:"dividing_run,omitempty"`
 		Against    []comparison `json:"against"`
 		Candidates []candidate  `json:"candidates"`
 		Hash       string       `json:"params_sha256"`
-	}{r.Run, r.Family, r.Settings, r.Verdict, r.Rule, r.Regimes, against, list, r.Hash})
+	}{r.Run, r.Family, r.Settings, r.Verdict, r.Rule, r.Regimes, r.Dividing, against, list, r.Hash})
 }
 
 // keep copies the run of the choice into the folder of runs, with the record of the fit and its test. A run that the
