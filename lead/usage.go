@@ -39,8 +39,11 @@ func (w *Watch) noteCollapse(step uint64, u model.Usage) {
 	if w.collapsed || step < leastUpdates || 2*step < w.progress.Steps {
 		return
 	}
-	const instead = "compare with arhmm (model.kind=arhmm) and with a discrete switch (model.switching=categorical); if " +
-		"they find one regime too, model.kind=linear is the simpler model"
+	instead := "compare with arhmm (model.kind=arhmm); if it finds one regime too, model.kind=linear is the simpler model"
+	if w.relaxed {
+		instead = "compare with arhmm (model.kind=arhmm) and with a discrete switch (model.switching=categorical); if they " +
+			"find one regime too, model.kind=linear is the simpler model"
+	}
 	switch {
 	case u.Largest() > largestShare:
 		w.log.Warn(fmt.Sprintf("one of %d regimes holds %.0f %% of the validation set: the switch is of no use",

@@ -46,6 +46,8 @@ type Watch struct {
 	show  func(terminal.Progress)
 	// Whether the model fits itself, so that updates are sweeps.
 	sweeping bool
+	// Whether its switch could be a discrete one, and is not.
+	relaxed bool
 
 	// mu guards the fields below, and the methods of run, which are not safe for concurrent use.
 	mu         sync.Mutex
@@ -85,6 +87,8 @@ func NewWatch(cfg WatchConfig) *Watch {
 		latest:   store.Values{},
 		sweeping: job.Sweeping(cfg.Plan.Config),
 	}
+	switching, ok := cfg.Plan.Config.Value("model.switching")
+	w.relaxed = ok && switching != "categorical"
 	maps.Copy(w.latest, cfg.Run.Info().Metrics)
 	w.goOn(cmp.Or(cfg.From, &checkpoint.Checkpoint{BestLoss: math.Inf(1), LeftOut: new(uint64)}))
 	if cp := cfg.From; cp != nil {

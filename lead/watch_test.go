@@ -157,6 +157,17 @@ func TestWatch_SaysACollapse(t *testing.T) {
 	}
 }
 
+// TestWatch_OffersNoSwitchThatThereIs: a run with the discrete switch is not told to compare with it.
+func TestWatch_OffersNoSwitchThatThereIs(t *testing.T) {
+	var log bytes.Buffer
+	terms := append([]model.Term{{Name: "loss"}}, model.UsageTerms(2, true)...)
+	w, _ := watched(t, terms, hclog.New(&hclog.LoggerOptions{Output: &log}), "model.switching=categorical")
+	w.Validation(coordinator.ValidationReport{Step: 1000, Loss: []float32{1, 0, 1, 0}})
+	if text := log.String(); !strings.Contains(text, "model.kind=arhmm") || strings.Contains(text, "categorical") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
 // TestWatch_MagnitudesOfShortSteps: the first and the last are in the file, which is not written for each step; the end of a
 // run writes the others.
 func TestWatch_MagnitudesOfShortSteps(t *testing.T) {
@@ -339,9 +350,9 @@ func TestWatch_GoesOnFromACheckpoint(t *testing.T) {
 }
 
 // watched is the watch of a run with these terms.
-func watched(t *testing.T, terms []model.Term, log hclog.Logger) (*Watch, *store.Run) {
+func watched(t *testing.T, terms []model.Term, log hclog.Logger, set ...string) (*Watch, *store.Run) {
 	t.Helper()
-	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke"})
+	resolved, err := config.Builtin().Kinds().Resolve(config.Sources{Preset: "fhn/smoke", Arguments: set})
 	if err != nil {
 		t.Fatal(err)
 	}
