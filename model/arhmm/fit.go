@@ -73,8 +73,9 @@ func newChain(m *Model, batches []model.Batch, index int, state []float64) (*cha
 	steps := 0
 	for _, b := range batches {
 		for n := range b.B {
-			c.recordings = append(c.recordings, newRecording(b, n))
-			steps += max(0, b.T-m.L)
+			r := newRecording(b, n).begun()
+			c.recordings = append(c.recordings, r)
+			steps += max(0, r.T-m.L)
 		}
 	}
 	if steps == 0 {

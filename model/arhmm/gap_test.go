@@ -2,6 +2,7 @@ package arhmm
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/switchyard-ml/switchyard/internal/matrix"
@@ -162,6 +163,49 @@ func TestSweep_WithGapsRaisesTheLikelihood(t *testing.T) {
 			t.Errorf("sweep %d: the negative log likelihood rises from %v to %v", sweep, last, terms[0])
 		}
 		last = terms[0]
+	}
+}
+
+// TestSweep_BeginsWithTheFirstValue: steps before it teach nothing and cost nothing, as where a difference of so many
+// steps has nothing to subtract.
+func TestSweep_BeginsWithTheFirstValue(t *testing.T) {
+	const late = 24
+	whole, _ := rotations(2, 60)
+	padded := make([]model.Batch, len(whole))
+	for i, b := range whole {
+		p := &padded[i]
+		p.Resize(late+b.T, 1, 2, 1)
+		p.Seen = make([]float32, len(p.Observations))
+		copy(p.Observations[2*late:], b.Observations)
+		copy(p.Controls[late:], b.Controls)
+		for j := 2 * late; j < len(p.Seen); j++ {
+			p.Seen[j] = 1
+		}
+	}
+	// One without a value teaches nothing either.
+	var empty model.Batch
+	empty.Resize(late, 1, 2, 1)
+	empty.Seen = make([]float32, len(empty.Observations))
+	padded = append(padded, empty)
+	s := DefaultSettings()
+	s.Switches = 2
+	var states [2][]float64
+	for i, batches := range [][]model.Batch{whole, padded} {
+		c, terms := started(t, s, batches), make([]float64, 2)
+		for range 3 {
+			if err := c.Sweep(terms); err != nil {
+				t.Fatal(err)
+			}
+		}
+		states[i] = make([]float64, len(c.(*chain).state))
+		c.State(states[i])
+	}
+	if !slices.Equal(states[0], states[1]) {
+		t.Errorf("%v with steps before the first value, %v without", states[1], states[0])
+	}
+	missing := append(slices.Repeat([]int{2}, late), make([]int, 60)...)
+	if w := GapWork([][]int{missing}, 2, 2, 1); w != 0 {
+		t.Errorf("%v operations before the first value", w)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 func GapWork(missing [][]int, channels, regimes, lags int) float64 {
 	list := make([]recording, len(missing))
 	for i, n := range missing {
-		list[i] = unseen(n, channels)
+		list[i] = unseen(n, channels).begun()
 	}
 	return gapWork(list, dims{D: channels, K: regimes, L: lags}, mostKept)
 }

@@ -20,6 +20,17 @@ func newRecording(b model.Batch, n int) recording {
 	return r
 }
 
+// begun is the recording from its first step with a value on. What is before it, as where differences have nothing to
+// subtract, teaches nothing, and as a gap it would cost EM more than all the rest.
+func (r recording) begun() recording {
+	d := len(r.x) / max(r.T, 1)
+	t := 0
+	for t < r.T && r.missing(t) == d {
+		t++
+	}
+	return recording{T: r.T - t, x: r.x[t*d:], u: r.u[t*len(r.u)/max(r.T, 1):], full: r.full[t:]}
+}
+
 // complete reports whether all channels of step t and of so many steps before it are seen.
 func (r recording) complete(t, order int) bool {
 	for s := t - order; s <= t; s++ {
