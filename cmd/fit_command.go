@@ -214,10 +214,13 @@ func (a *app) beginFit(f *fit.Fit, screen *terminal.Screen) error {
 	for _, d := range f.Plan.Decisions {
 		plan = append(plan, terminal.Fact{d.Name, d.Value})
 	}
+	for _, note := range f.Plan.Notes {
+		plan = append(plan, terminal.Fact{"note", note})
+	}
 	return a.introduce(plan, screen)
 }
 
-// fitPlan is the plan in words: each decision with the flag that changes it, the candidates with their cost, and
+// fitPlan is the plan in words: each decision with the flag that changes it, notes about the files, the candidates with their cost, and
 // those that the budget does not pay for, of which it names six.
 func fitPlan(f *fit.Fit) string {
 	var b strings.Builder
@@ -226,6 +229,9 @@ func fitPlan(f *fit.Fit) string {
 		table.Row(d.Name, d.Value, d.By)
 	}
 	_, _ = table.WriteTo(&b)
+	for _, note := range f.Plan.Notes {
+		fmt.Fprintf(&b, "note: %s\n", note)
+	}
 	verb := "tries"
 	if f.Begun {
 		verb = "continues with"

@@ -118,6 +118,32 @@ func TestFit_FromFileToForecast(t *testing.T) {
 	interruptedAtTheEnd(t, filepath.Join(c.dir, "again"), append(line, "--name", "again", "--workers", "1", "--runs-dir", c.dir)...)
 }
 
+// TestFit_NotesOfTheFiles: what data info notes about how files are read, and about values, the plan says, too.
+func TestFit_NotesOfTheFiles(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	var b strings.Builder
+	b.WriteString("y_x,site\n")
+	for i := range 100 {
+		v := math.Sin(float64(i))
+		if i%20 == 7 {
+			v = -999
+		}
+		fmt.Fprintf(&b, "%.4f,north\n", v)
+	}
+	path := filepath.Join(t.TempDir(), "x.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	line := []string{"fit", path, "--families", "naive", "--dry-run"}
+	out, asked := c.must(line...).out, c.must(append(line, "--json")...).out
+	for _, want := range []string{"column site is not used", "y_x: -999 occurs 5 times, far from all other values"} {
+		if !strings.Contains(out, "\nnote: "+want) || !strings.Contains(asked, `"`+want) {
+			t.Errorf("%q is missing in\n%s\n%s", want, out, asked)
+		}
+	}
+}
+
 // interruptedAtTheEnd repeats a fit whose run is gone, and interrupts it as it keeps the run: it goes on with the same
 // command, and says so. It may have come to its end before.
 func interruptedAtTheEnd(t *testing.T, run string, arguments ...string) {

@@ -12,27 +12,39 @@ import (
 // them.
 var marks = [...]float64{-99999, -9999, -999, -99, 9999, 99999, 999999, -32768, 1e20, -1e20}
 
-// remarks say what is suspicious of the values of the observed channels. Remarks are for a person: nothing is
-// refused, and no value is changed.
-func (d *Dataset) remarks(channels []Channel) []string {
-	var list []string
-	for c, channel := range channels {
-		// A mark far from all values is the smallest or the largest.
-		for _, v := range []float64{channel.Min, channel.Max} {
-			if !slices.ContainsFunc(marks[:], func(m float64) bool { return float64(float32(m)) == v || m == v }) {
-				continue
-			}
-			if n, ranges := d.apart(c, v); ranges > muchFurther {
-				list = append(list, fmt.Sprintf("%s: %s occurs %s, far from all other values: if it marks a missing value, "+
-					"leave these cells empty (or nan)", channel.Name, terminal.Number(v, 5), terminal.Count(n, "time")))
-			}
-		}
-	}
+// remarks say what is suspicious of the values of the observed channels, and of scales. Remarks are for a person: nothing
+// is refused, and no value is changed.
+func (d *Dataset) remarks() []string {
+	list := d.Suspicious()
 	if d.Apart() {
 		small, large := d.scales()
 		list = append(list, fmt.Sprintf("recordings differ in scale: values are about %s in one and %s in another; scaled "+
 			"alike, errors of the small ones would count for nothing: scale each by itself with env.normalise=recording, or "+
 			"take --transform log", terminal.Number(small, 3), terminal.Number(large, 3)))
+	}
+	return list
+}
+
+// Suspicious names values of the observed channels that seem to mark missing ones.
+func (d *Dataset) Suspicious() []string {
+	if d.Images() {
+		return nil
+	}
+	var list []string
+	for c := range d.Spec.Observation {
+		low, high := math.Inf(1), math.Inf(-1)
+		d.values(c, func(_ int, v float64) { low, high = min(low, v), max(high, v) })
+		// A mark far from all values is the smallest or the largest.
+		for _, v := range []float64{low, high} {
+			if !slices.ContainsFunc(marks[:], func(m float64) bool { return float64(float32(m)) == v || m == v }) {
+				continue
+			}
+			if n, ranges := d.apart(c, v); ranges > muchFurther {
+				list = append(list, fmt.Sprintf("%s: %s occurs %s, far from all other values: if it marks a missing value, "+
+					"leave these cells empty (or nan)", heading("y", d.ObservationNames, c), terminal.Number(v, 5),
+					terminal.Count(n, "time")))
+			}
+		}
 	}
 	return list
 }

@@ -75,7 +75,7 @@ func (d *Dataset) Summarise() (Summary, error) {
 	} else {
 		s.Channels = d.channels("y", d.Spec.Observation, d.ObservationNames,
 			func(e *Episode) ([]float32, []float32) { return e.Observations, e.Mask })
-		s.Notes = append(slices.Clone(s.Notes), d.remarks(s.Channels)...)
+		s.Notes = append(slices.Clone(s.Notes), d.remarks()...)
 	}
 	for _, c := range s.Channels {
 		s.Missing += c.Missing

@@ -28,6 +28,8 @@ type Plan struct {
 	Decisions  []Decision  `json:"decisions"`
 	Candidates []Candidate `json:"candidates"`
 	Left       []Candidate `json:"left,omitempty"` // those that the budget leaves out
+	// How files were read, where it may surprise, and what is suspicious of their values.
+	Notes []string `json:"notes,omitempty"`
 	// Seconds of one core, by the model of costs, for the candidates and the winner's further seeds.
 	Seconds float64 `json:"seconds"`
 
@@ -75,7 +77,7 @@ func (r *Request) plan(d *data) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Request: *r}
+	p := &Plan{Request: *r, Notes: slices.Concat(d.set.Notes, d.set.Suspicious())}
 	p.facts = factsOf(c, recordings)
 	if err := scorable(recordings, p.facts.season); err != nil {
 		return nil, err
