@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Explained is how much of the error of a single affine autoregression of one lag is gone where each of m regimes has
+// Explained is how much of the error of a single affine autoregression of so many lags is gone where each of m regimes has
 // one of its own, averaged over the channels that the single one misses by more than rounding:
 //
 //	1 − Σ_k n_k/n · σ²_k / σ²        σ² = RSS / (n − p)
 //
 // with p unknowns a channel, so that regimes that mean nothing have about 0. observations [step][channel] and controls
-// [step][control] are by sequence. A step with a missing value, or after one, does not count; nor does a regime of
+// [step][control] are by sequence. A step with a missing value, or with one in its lags, does not count; nor does a regime of
 // fewer than 2p steps. It is NaN where too few steps are left for the single one, or where it misses nothing.
 //
-// controls[s] is nil where there are none. Step t is of the regime regimes[s][t] and is explained by step t−1 and
+// controls[s] is nil where there are none. Step t is of the regime regimes[s][t] and is explained by its lags and
 // the control that leads to it. It is between 0 and 1: a loss counts as 0.
-func Explained(observations, controls [][][]float64, regimes [][]int, m int) float64 {
+func Explained(observations, controls [][][]float64, regimes [][]int, m, lags int) float64 {
 	x, y := make([][]float64, m+1), make([][]float64, m+1) // before and after a step of each regime, then of all
 	in, out := 0, 0
 	for s, series := range observations {
-		for t := 1; t < len(series); t++ {
-			row := slices.Clone(series[t-1])
+		for t := lags; t < len(series); t++ {
+			row := slices.Concat(series[t-lags : t]...)
 			if controls[s] != nil {
 				row = append(row, controls[s][t]...)
 			}

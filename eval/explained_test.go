@@ -26,7 +26,7 @@ func TestExplained(t *testing.T) {
 	}
 	x[50][0] = math.NaN()
 	of := func(regimes []int, m int) float64 {
-		return eval.Explained([][][]float64{x}, [][][]float64{u}, [][]int{regimes}, m)
+		return eval.Explained([][][]float64{x}, [][][]float64{u}, [][]int{regimes}, m, 1)
 	}
 	if got, want := of(truth, 4), 1-steps*noise*noise/single; math.Abs(got-want) > 0.01 {
 		t.Errorf("the truth explains %v, want %v", got, want)
@@ -34,7 +34,7 @@ func TestExplained(t *testing.T) {
 	if got := of(drawn, 3); got > 0.01 {
 		t.Errorf("drawn regimes explain %v", got)
 	}
-	if got := eval.Explained([][][]float64{{{1}, {2}}}, [][][]float64{nil}, [][]int{{0, 1}}, 2); !math.IsNaN(got) {
+	if got := eval.Explained([][][]float64{{{1}, {2}}}, [][][]float64{nil}, [][]int{{0, 1}}, 2, 1); !math.IsNaN(got) {
 		t.Errorf("two steps explain %v", got)
 	}
 }
@@ -56,7 +56,7 @@ func TestExplained_ChannelsThatNeverChange(t *testing.T) {
 		for t, v := range x {
 			rows = append(rows, append([]float64{v, float64(t) * 0.1}, beside...)) // with a trend
 		}
-		return eval.Explained([][][]float64{rows}, [][][]float64{nil}, [][]int{regimes}, 2)
+		return eval.Explained([][][]float64{rows}, [][][]float64{nil}, [][]int{regimes}, 2, 1)
 	}
 	want := of()
 	if want < 0.3 {
@@ -68,7 +68,7 @@ func TestExplained_ChannelsThatNeverChange(t *testing.T) {
 		}
 	}
 	alone := [][]float64{{0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}, {0.1}}
-	if got := eval.Explained([][][]float64{alone}, [][][]float64{nil}, [][]int{make([]int, 11)}, 1); !math.IsNaN(got) {
+	if got := eval.Explained([][][]float64{alone}, [][][]float64{nil}, [][]int{make([]int, 11)}, 1, 1); !math.IsNaN(got) {
 		t.Errorf("of a constant alone the regimes explain %v", got)
 	}
 }

@@ -52,8 +52,12 @@ func Segmentations(of []Recording, list []Segmentation, systems []System, c Colu
 	a.Arrays = slices.Concat(all.finish(lengths), regimeArrays(dwells, counts, systems),
 		[]Array{systemsOf(list[0].System, m)}, within(of))
 	a.Table = regimeTable(dwells, counts, systems, c)
-	if divide := a.use(dwells); whole { // regimes of a body say nothing of the channels of others
-		a.explain(of, sequences, m, divide)
+	v, lags, known := math.NaN(), 0, false
+	if whole { // regimes of a body say nothing of the channels of others
+		v, lags, known = explained(of, sequences, m)
+	}
+	if divide := a.use(dwells, v); known {
+		a.explain(v, lags, divide)
 	}
 	stands := a.agree(of, sequences, m)
 	for i := range lines.Columns {

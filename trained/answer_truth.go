@@ -13,8 +13,8 @@ import (
 const dominant, little = 0.95, 0.05
 
 // use says how many regimes are in use, and adds regimes_used, the perplexity of their shares. A single regime has no
-// verdict. It reports whether they divide the data.
-func (a *Answer) use(dwells []eval.Dwell) bool {
+// verdict. It reports whether they divide the data: rare ones do if they explain how the series moves.
+func (a *Answer) use(dwells []eval.Dwell, explained float64) bool {
 	var steps []float64
 	for _, d := range dwells {
 		steps = append(steps, float64(d.Steps))
@@ -30,32 +30,46 @@ func (a *Answer) use(dwells []eval.Dwell) bool {
 	}
 	line := fmt.Sprintf("%d of %d regimes %s in use; one holds %.0f %% of the time", used, len(dwells), verb,
 		100*largest)
-	if largest >= dominant {
-		line += ": this run does not divide the data. Train several seeds with model.switching=categorical, and take the " +
-			"one with the best bound (docs/models.md)"
+	divide := used > 1 && (largest < dominant || explained >= little)
+	if !divide {
+		line += ": this run does not divide the data. Train several seeds, an slds with model.switching=categorical, and " +
+			"take the one with the best bound (docs/models.md)"
 	}
 	a.Verdict = append(a.Verdict, line+".")
-	return used > 1 && largest < dominant
+	return divide
 }
 
 // mostExplained is the largest number of channels that an autoregression is fitted to.
 const mostExplained = 64
 
-// explain adds explained, how much regimes explain of how series of few channels move, and says it of those that divide
-// the data.
-func (a *Answer) explain(of []Recording, regimes [][]int, m int, divide bool) {
+// explained is how much regimes explain of how series of few channels move: with one lag, or with two where one explains
+// little. known is false for a single regime, and for many channels.
+func explained(of []Recording, regimes [][]int, m int) (v float64, lags int, known bool) {
 	if m < 2 || len(of[0].Observations[0]) > mostExplained {
-		return
+		return math.NaN(), 0, false
 	}
 	var observations, controls [][][]float64
 	for _, r := range of {
 		observations, controls = append(observations, r.Observations), append(controls, r.Controls)
 	}
-	v := eval.Explained(observations, controls, regimes, m)
+	if v = eval.Explained(observations, controls, regimes, m, 1); v < little {
+		if longer := eval.Explained(observations, controls, regimes, m, 2); longer >= little {
+			return longer, 2, true
+		}
+	}
+	return v, 1, true
+}
+
+// explain adds explained, and says it of regimes that divide the data.
+func (a *Answer) explain(v float64, lags int, divide bool) {
 	a.Arrays = append(a.Arrays, scalar("explained", v))
-	line := fmt.Sprintf("An autoregression for each regime has %.0f %% less error one step ahead than a single one", 100*v)
+	line := "An autoregression"
+	if lags > 1 {
+		line += fmt.Sprintf(" of %d lags", lags)
+	}
+	line += fmt.Sprintf(" for each regime has %.0f %% less error one step ahead than a single one", 100*v)
 	if v < little {
-		line += ": these regimes say next to nothing of how the series moves"
+		line += ": these regimes say next to nothing of how the series moves, but may differ in its noise"
 	}
 	if divide && !math.IsNaN(v) {
 		a.Verdict = append(a.Verdict, line+".")

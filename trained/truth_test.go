@@ -1,6 +1,7 @@
 package trained_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -78,6 +79,36 @@ func TestSegmentations_SayWhatTheyExplain(t *testing.T) {
 		if v := arrays(answer)["explained"].Values[0]; (v < 0.05) != c.nothing {
 			t.Errorf("explained is %v", v)
 		}
+	}
+}
+
+// TestSegmentations_SmallRegimesThatExplain: a regime of 4 % of the steps in which the series turns the other way divides
+// the data; and so do two oscillations of other periods, which one lag cannot tell apart.
+func TestSegmentations_SmallRegimesThatExplain(t *testing.T) {
+	draw := rand.New(rand.NewPCG(5, 6))
+	verdict := func(channels int, angle [2]float64, second func(step int) bool) string {
+		one, series := trained.Segmentation{}, [][]float64(nil)
+		x, y := 1.0, 0.0
+		for step := range 2000 {
+			k := 0
+			if second(step) {
+				k = 1
+			}
+			s, c := math.Sincos(angle[k])
+			x, y = .99*(c*x-s*y)+.05*draw.NormFloat64(), .99*(s*x+c*y)+.05*draw.NormFloat64()
+			series = append(series, []float64{x, y}[:channels])
+			one.Regime, one.Probability = append(one.Regime, k), append(one.Probability, []float64{.5, .5})
+		}
+		of := []trained.Recording{{Series: trained.Series{Observations: series}}}
+		return strings.Join(trained.Segmentations(of, []trained.Segmentation{one}, nil, trained.Columns{}).Verdict, "\n")
+	}
+	rare := verdict(2, [2]float64{.3, -.9}, func(step int) bool { return step%200 < 8 })
+	if !strings.Contains(rare, "one holds 96 % of the time.") || !strings.Contains(rare, "An autoregression for each regime") {
+		t.Errorf("a rare regime: %q", rare)
+	}
+	periods := verdict(1, [2]float64{.2, 1.2}, func(step int) bool { return step/100%2 == 1 })
+	if strings.Contains(periods, "next to nothing") {
+		t.Errorf("two periods: %q", periods)
 	}
 }
 
