@@ -220,8 +220,8 @@ func (a *app) beginFit(f *fit.Fit, screen *terminal.Screen) error {
 	return a.introduce(plan, screen)
 }
 
-// fitPlan is the plan in words: each decision with the flag that changes it, notes about the files, the candidates with their cost, and
-// those that the budget does not pay for, of which it names six.
+// fitPlan is the plan in words: each decision with the flag that changes it, notes about the files, the candidates
+// with their cost, and those that the budget does not pay for, of which it names six.
 func fitPlan(f *fit.Fit) string {
 	var b strings.Builder
 	table := terminal.NewTable("decided", "", "otherwise").Left(1, 2)

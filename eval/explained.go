@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// Explained is how much of the error of a single affine autoregression of so many lags is gone where each of m regimes has
-// one of its own, averaged over the channels that the single one misses by more than rounding:
+// Explained is how much of the error of a single affine autoregression of so many lags is gone where each of m regimes
+// has one of its own, averaged over the channels that the single one misses by more than rounding:
 //
 //	1 − Σ_k n_k/n · σ²_k / σ²        σ² = RSS / (n − p)
 //
 // with p unknowns a channel, so that regimes that mean nothing have about 0. observations [step][channel] and controls
-// [step][control] are by sequence. A step with a missing value, or with one in its lags, does not count; nor does a regime of
-// fewer than 2p steps. It is NaN where too few steps are left for the single one, or where it misses nothing.
+// [step][control] are by sequence. A step with a missing value, or with one in its lags, does not count; nor does a
+// regime of fewer than 2p steps. It is NaN where too few steps are left for the single one, or where it misses
+// nothing.
 //
 // controls[s] is nil where there are none. Step t is of the regime regimes[s][t] and is explained by its lags and
 // the control that leads to it. It is between 0 and 1: a loss counts as 0.

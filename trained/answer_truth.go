@@ -42,7 +42,7 @@ func (a *Answer) use(dwells []eval.Dwell, explained float64) bool {
 // mostExplained is the largest number of channels that an autoregression is fitted to.
 const mostExplained = 64
 
-// explained is how much regimes explain of how series of few channels move: with one lag, or with two where one explains
+// explained is how much regimes explain of how series of few channels move: with one lag, or with two if one explains
 // little. known is false for a single regime, and for many channels.
 func explained(of []Recording, regimes [][]int, m int) (v float64, lags int, known bool) {
 	if m < 2 || len(of[0].Observations[0]) > mostExplained {

@@ -12,8 +12,8 @@ import (
 // them.
 var marks = [...]float64{-99999, -9999, -999, -99, 9999, 99999, 999999, -32768, 1e20, -1e20}
 
-// remarks say what is suspicious of the values of the observed channels, and of scales. Remarks are for a person: nothing
-// is refused, and no value is changed.
+// remarks say what is suspicious of the values of the observed channels, and of scales. Remarks are for a person:
+// nothing is refused, and no value is changed.
 func (d *Dataset) remarks() []string {
 	list := d.Suspicious()
 	if d.Apart() {

@@ -82,8 +82,8 @@ func (f *Fit) regimes(c *chosen, list []Tried, s *sweep.State, seed uint64) (*Re
 	return r, nil
 }
 
-// passedOver says how many regimes the training part has, for a choice without any that hold, and sets r.Dividing to the
-// run of the arhmm with as many regimes and lags. It is empty if there are none, or if that is the choice.
+// passedOver says how many regimes the training part has, for a choice without any that hold, and sets r.Dividing to
+// the run of the arhmm with as many regimes and lags. It is empty if there are none, or if that is the choice.
 func (f *Fit) passedOver(r *Result, c *chosen, list []Tried) string {
 	e := f.Plan.evidence
 	if !e.Settled() || e.Doubtful() {

@@ -119,8 +119,8 @@ func upper(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// MarshalJSON writes run, family, settings, verdict, regimes, the dividing run, the error over that of each baseline of the test, and the
-// candidates; what could not be measured is null.
+// MarshalJSON writes run, family, settings, verdict, regimes, the dividing run, the error over that of each baseline
+// of the test, and the candidates; what could not be measured is null.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type candidate struct {
 		Family   string      `json:"family"`
