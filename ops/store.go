@@ -77,8 +77,8 @@ func (s *Store) check(p Piece) error {
 	return nil
 }
 
-// extend appends a piece to a file if it begins where the file ends, and returns the length of the file. Of a piece that
-// does not fit on the disk a part may stay: that is a beginning of the data set, too.
+// extend appends a piece to a file if it begins where the file ends, and returns the length of the file. Of a piece
+// that does not fit on the disk a part may stay: that is a beginning of the data set, too.
 func (s *Store) extend(path string, p Piece) (have int64, err error) {
 	info, err := os.Lstat(path)
 	switch {

@@ -87,8 +87,8 @@ func (c collector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.info, c.ready, c.runs, c.running, c.step, c.steps, c.objective, c.elbo, c.importance, c.loss, c.norm, c.rate,
 		c.seconds, c.workers, c.bytes,
-		c.waiting, c.checkpoint, c.issued, c.useful, c.undone, c.speculations, c.audits, c.disputes, c.rollbacks, c.quarantined,
-		c.rejections, c.share,
+		c.waiting, c.checkpoint, c.issued, c.useful, c.undone, c.speculations, c.audits, c.disputes, c.rollbacks,
+		c.quarantined, c.rejections, c.share,
 	} {
 		out <- d
 	}
