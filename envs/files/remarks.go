@@ -25,7 +25,8 @@ func (d *Dataset) remarks() []string {
 	return list
 }
 
-// Suspicious names values of the observed channels that seem to mark missing ones.
+// Suspicious names values of the observed channels that seem to mark missing ones, and those that are so frequent that
+// regimes may stand for them.
 func (d *Dataset) Suspicious() []string {
 	if d.Images() {
 		return nil
@@ -45,8 +46,48 @@ func (d *Dataset) Suspicious() []string {
 					terminal.Count(n, "time")))
 			}
 		}
+		if v, share := d.commonest(c); share >= frequent && low < high {
+			list = append(list, fmt.Sprintf("%s: %.0f %% of the values are %s: a regime that stands for this value alone "+
+				"predicts it without error, so how many regimes are found says little", heading("y", d.ObservationNames, c),
+				100*share, terminal.Number(v, 5)))
+		}
 	}
 	return list
+}
+
+// frequent is from which share on a single value of a channel invites a regime of its own.
+const frequent = 0.25
+
+// commonest is the most frequent value of a channel and its share, if that is more than a fifth. Four counters find what
+// is: each value without one lowers all of them (Misra and Gries, 1982).
+func (d *Dataset) commonest(channel int) (value, share float64) {
+	counters, n := map[float64]int{}, 0
+	d.values(channel, func(_ int, v float64) {
+		n++
+		if _, counted := counters[v]; counted || len(counters) < 4 {
+			counters[v]++
+			return
+		}
+		for w := range counters {
+			if counters[w]--; counters[w] == 0 {
+				delete(counters, w)
+			}
+		}
+	})
+	for w := range counters {
+		counters[w] = 0
+	}
+	d.values(channel, func(_ int, v float64) {
+		if _, counted := counters[v]; counted {
+			counters[v]++
+		}
+	})
+	for w, times := range counters {
+		if s := float64(times) / float64(n); s > share || s == share && w < value {
+			value, share = w, s
+		}
+	}
+	return value, share
 }
 
 // Apart reports whether recordings differ so much in scale that a common one hides the small ones.

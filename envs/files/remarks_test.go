@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSummarise_Remarks: a mark for missing values and recordings of other scales are said; a series that reaches such a
-// number by itself, and recordings of like scales, are not.
+// TestSummarise_Remarks: a mark for missing values, a common value and recordings of other scales are said; a series that
+// reaches such a number by itself, and recordings of like scales, are not.
 func TestSummarise_Remarks(t *testing.T) {
 	notes := func(row func(recording, t int) float64) string {
 		var b strings.Builder
@@ -47,6 +47,13 @@ func TestSummarise_Remarks(t *testing.T) {
 			return wave(i, s)
 		}},
 		{"a ramp to a mark", "", func(_, s int) float64 { return 9999 - float64(39-s) }},
+		{"mostly zeros", "60 % of the values are 0: a regime", func(i, s int) float64 {
+			if s%5 < 3 {
+				return 0
+			}
+			return wave(i, s)
+		}},
+		{"five levels", "", func(_, s int) float64 { return float64(s % 5) }},
 		{"other scales", "recordings differ in scale", func(i, s int) float64 { return wave(i, s) * math.Pow(100, float64(i)) }},
 	} {
 		if got := notes(c.row); c.want == "" && got != "" || !strings.Contains(got, c.want) {
