@@ -40,7 +40,7 @@ func (w *Watch) noteCollapse(step uint64, u model.Usage) {
 		return
 	}
 	instead := "compare with arhmm (model.kind=arhmm); if it finds one regime too, model.kind=linear is the simpler model"
-	if w.relaxed {
+	if switching, ok := w.config.Value("model.switching"); ok && switching != "categorical" {
 		instead = "compare with arhmm (model.kind=arhmm) and with a discrete switch (model.switching=categorical); if they " +
 			"find one regime too, model.kind=linear is the simpler model"
 	}

@@ -39,15 +39,14 @@ type WatchConfig struct {
 // kept and tried again; meanwhile the run continues. The reports come from the coordinator's goroutine; the other
 // methods may be called from any.
 type Watch struct {
-	run   *store.Run
-	log   hclog.Logger
-	terms []model.Term
-	start time.Time
-	show  func(terminal.Progress)
+	run    *store.Run
+	config config.Config
+	log    hclog.Logger
+	terms  []model.Term
+	start  time.Time
+	show   func(terminal.Progress)
 	// Whether the model fits itself, so that updates are sweeps.
 	sweeping bool
-	// Whether its switch could be a discrete one, and is not.
-	relaxed bool
 
 	// mu guards the fields below, and the methods of run, which are not safe for concurrent use.
 	mu         sync.Mutex
@@ -82,13 +81,11 @@ const (
 // checkpoint.
 func NewWatch(cfg WatchConfig) *Watch {
 	w := &Watch{
-		run: cfg.Run, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
+		run: cfg.Run, config: cfg.Plan.Config, log: cfg.Log, terms: cfg.Plan.Terms, start: time.Now(), show: cfg.Show,
 		progress: terminal.Progress{Steps: cfg.Plan.Config.Train.Steps, FLOPsPerStep: cfg.Plan.FLOPs},
 		latest:   store.Values{},
 		sweeping: job.Sweeping(cfg.Plan.Config),
 	}
-	switching, ok := cfg.Plan.Config.Value("model.switching")
-	w.relaxed = ok && switching != "categorical"
 	maps.Copy(w.latest, cfg.Run.Info().Metrics)
 	w.goOn(cmp.Or(cfg.From, &checkpoint.Checkpoint{BestLoss: math.Inf(1), LeftOut: new(uint64)}))
 	if cp := cfg.From; cp != nil {
