@@ -58,8 +58,8 @@ func (d *Dataset) Suspicious() []string {
 // frequent is from which share on a single value of a channel invites a regime of its own.
 const frequent = 0.25
 
-// commonest is the most frequent value of a channel and its share, if that is more than a fifth. Four counters find what
-// is: each value without one lowers all of them (Misra and Gries, 1982).
+// commonest is the most frequent value of a channel and its share, if that is more than a fifth. Four counters find it:
+// each value without one lowers all of them (Misra and Gries, 1982).
 func (d *Dataset) commonest(channel int) (value, share float64) {
 	counters, n := map[float64]int{}, 0
 	d.values(channel, func(_ int, v float64) {
