@@ -86,15 +86,14 @@ func candidateOf(settings []string) Candidate {
 	return c
 }
 
-// candidates lists what could be tried, the most useful for its cost first: simple rules, autoregressions,
-// regimes, networks. Of images only networks are tried. Families that were asked for leave out all others but the
+// candidates lists what could be tried, the most useful for its cost first: simple rules, the regimes that the data
+// have, autoregressions, other regimes, networks. Of images only networks are tried. Families that were asked for leave out all others but the
 // simple candidates, without which nothing could be compared. Errors are those of preparing a network.
 func (p *Plan) candidates(d *data) ([]Candidate, error) {
 	var all []Candidate
 	if !p.facts.images {
-		all = p.rules()
-		all = append(all, p.autoregressions()...)
-		all = append(all, p.regimes()...)
+		evident := p.evident()
+		all = slices.Concat(p.rules(), evident, p.autoregressions(), p.regimes(evident))
 	}
 	networks, err := p.networks(d)
 	if err != nil {
@@ -210,36 +209,58 @@ func (p *Plan) autoregression(order, past int) Candidate {
 	return c
 }
 
-// mostSwitches is the largest number of regimes that is tried.
+// mostSwitches is the largest number of regimes that is tried without evidence of them.
 const mostSwitches = 6
 
 // regimes are autoregressive hidden Markov models whose unknowns the training part pays for, with eight steps for
-// each unknown of a mean, the cheapest first. Chains and sweeps are the same for all, so that they differ in size
-// alone.
-func (p *Plan) regimes() []Candidate {
-	const chains, sweeps = 5, 100
+// each unknown of a mean, the cheapest first. The one that found has is left out.
+func (p *Plan) regimes(found []Candidate) []Candidate {
 	var list []Candidate
 	for _, transform := range p.facts.transforms {
 		for switches := 2; switches <= mostSwitches; switches++ {
 			for _, order := range []int{1, 2, 4} {
-				past := p.past(order)
-				row := order*p.facts.d + (past+1)*p.facts.du + 1
-				if 8*switches*row > p.facts.steps || row > 128 {
+				row := p.row(order)
+				if 8*switches*row > p.facts.steps || row > mostRow {
 					continue
 				}
-				c := Candidate{Family: "arhmm", Settings: []string{
-					"model.kind=arhmm", fmt.Sprintf("model.switches=%d", switches),
-				}}
-				c.Settings = append(c.Settings, lags(order, past)...)
-				c.Settings = append(c.Settings, fmt.Sprintf("model.chains=%d", chains),
-					fmt.Sprintf("model.sweeps=%d", sweeps), "model.exchange=50")
-				c.Seconds = p.em(switches, order, past, chains, sweeps)
-				list = append(list, c.transformed(transform))
+				c := p.arhmm(switches, order).transformed(transform)
+				if !slices.ContainsFunc(found, func(o Candidate) bool { return slices.Equal(o.Settings, c.Settings) }) {
+					list = append(list, c)
+				}
 			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return int(a.Seconds*1e6) - int(b.Seconds*1e6) })
 	return list
+}
+
+// evident is the autoregressive hidden Markov model with as many regimes and lags as the training part has; none if
+// it cannot tell. Resampling has shown that the data pay for it.
+func (p *Plan) evident() []Candidate {
+	e := p.evidence
+	if !e.Settled() || e.Doubtful() || p.row(e.Lags) > mostRow {
+		return nil
+	}
+	return []Candidate{p.arhmm(e.Regimes, e.Lags).transformed(p.facts.transforms[0])}
+}
+
+// mostRow is the largest number of unknowns by which a regime predicts a channel.
+const mostRow = 128
+
+// row is the number of unknowns by which one regime with so many lags predicts a channel.
+func (p *Plan) row(order int) int { return order*p.facts.d + (p.past(order)+1)*p.facts.du + 1 }
+
+// arhmm is a model with so many regimes and lags. Chains and sweeps are the same for all, so that they differ in size
+// alone.
+func (p *Plan) arhmm(switches, order int) Candidate {
+	const chains, sweeps = 5, 100
+	past := p.past(order)
+	c := Candidate{Family: "arhmm", Settings: []string{"model.kind=arhmm", fmt.Sprintf("model.switches=%d", switches)}}
+	c.Settings = append(c.Settings, lags(order, past)...)
+	c.Settings = append(c.Settings, fmt.Sprintf("model.chains=%d", chains),
+		fmt.Sprintf("model.sweeps=%d", sweeps), "model.exchange=50")
+	c.Seconds = p.em(switches, order, past, chains, sweeps)
+	return c
 }
 
 // transformed is a candidate that learns a transform of the observations; c itself if it is empty.

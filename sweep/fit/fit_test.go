@@ -13,6 +13,7 @@ import (
 
 	"github.com/switchyard-ml/switchyard/config"
 	"github.com/switchyard-ml/switchyard/envs/files"
+	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/sweep/trials"
 )
 
@@ -109,6 +110,37 @@ func TestPlan_TransformOfNetworks(t *testing.T) {
 		}
 		if tried := p.facts.transforms; networks != 2 || c.asked == "" && !strings.HasSuffix(tried[len(tried)-1], "diff20") {
 			t.Errorf("%d networks; the transforms are %q", networks, tried)
+		}
+	}
+}
+
+// TestPlan_TriesEvidentRegimes: the model with as many regimes as the data have comes before autoregressions that no
+// test needs, so that a small budget pays for it; also where they are more than are tried otherwise.
+func TestPlan_TriesEvidentRegimes(t *testing.T) {
+	r := &Request{
+		Kinds: config.Builtin().Kinds(), Paths: []string{table(t, 400, wave)}, Budget: 10 * time.Second, Workers: 1,
+		Families: []string{"arhmm"},
+	}
+	p, err := r.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for regimes, open := range map[int]bool{2: false, 8: false, 3: true} {
+		p.evidence = eval.Evidence{Regimes: regimes, Lags: 2, Open: open, Tried: []eval.TriedRegimes{{Regimes: regimes}}}
+		all, err := p.candidates(&data{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := func(c Candidate) bool { return c.Name() == fmt.Sprintf("arhmm with %d regimes of order 2", regimes) }
+		other := func(c Candidate) bool { return !c.tested && !have(c) }
+		at, first := slices.IndexFunc(all, have), slices.IndexFunc(all, other)
+		if evident := at >= 0 && at < first; evident == open || at >= 0 && slices.ContainsFunc(all[at+1:], have) {
+			t.Errorf("%d regimes, open %v: candidate %d of %d, the first other one is %d", regimes, open, at, len(all), first)
+		}
+		p.Candidates, p.Left, p.Seconds = nil, nil, 0
+		p.pay(all)
+		if slices.ContainsFunc(p.Candidates, have) == open {
+			t.Errorf("%d regimes, open %v: the budget pays for %d candidates", regimes, open, len(p.Candidates))
 		}
 	}
 }

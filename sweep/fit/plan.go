@@ -87,7 +87,7 @@ func (r *Request) plan(d *data) (*Plan, error) {
 		fits := min(int(numberOf([]string{d.window}, "env.window")), p.facts.held, p.facts.longest)
 		d.window = fmt.Sprintf("env.window=%d", fits)
 	}
-	p.facts.transforms = transforms(r.Read.Transform, d.how.Transform, p.facts)
+	p.facts.transforms = transforms(r.Read.Transform, d.most, p.facts)
 	// Horizon and samples are decided here, unless the request says them.
 	p.common = d.common
 	if _, said := valueOf(d.common, "eval.horizon"); !said {
@@ -205,22 +205,22 @@ func missing(e *files.Episode, channels int) []int {
 }
 
 // transforms are what candidates do to the observations before scaling. One that was asked for is the only one.
-// Otherwise: none, the suggested one, and differences at the lag of a season, where the longest recording has more
-// than four and channels share one transform.
-func transforms(asked, suggested string, f facts) []string {
+// Otherwise: none, the one that suits most of the data, and differences at the lag of a season, where the longest
+// recording has more than four and channels share one transform.
+func transforms(asked, most string, f facts) []string {
 	if asked != "" {
 		return []string{asked}
 	}
 	list := []string{""}
-	if suggested != "" {
-		list = append(list, suggested)
+	if most != "" {
+		list = append(list, most)
 	}
-	if f.season > 1 && f.longest > 4*f.season && !strings.ContainsAny(suggested, "=,") && !f.images {
+	if f.season > 1 && f.longest > 4*f.season && !strings.ContainsAny(most, "=,") && !f.images {
 		seasonal := fmt.Sprintf("diff%d", f.season)
-		if strings.HasPrefix(suggested, "log") {
+		if strings.HasPrefix(most, "log") {
 			seasonal = "log-" + seasonal
 		}
-		if seasonal != suggested {
+		if seasonal != most {
 			list = append(list, seasonal)
 		}
 	}

@@ -107,7 +107,11 @@ func (f *Fit) passedOver(r *Result, c *chosen, list []Tried) string {
 // evidence takes over the least error on the validation part of each number of regimes. Numbers without a
 // candidate that has a score are left out.
 func (r *Regimes) evidence(list []Tried) {
-	for k := 1; k <= mostSwitches; k++ {
+	most := 1
+	for _, t := range list {
+		most = max(most, int(numberOf(t.Settings, "model.switches")))
+	}
+	for k := 1; k <= most; k++ {
 		t, ok := best(list, func(t Tried) bool {
 			return t.Family == "arhmm" && int(numberOf(t.Settings, "model.switches")) == k
 		})

@@ -33,6 +33,7 @@ const DefaultBudget = 5 * time.Minute
 type data struct {
 	set      *files.Dataset
 	how      files.Options
+	most     string   // the transform that was suggested, or that suits most recordings of many; empty: none
 	common   []string // settings of all candidates
 	division []string // of common, those that say what is held out
 	// the setting of the window of models that are trained on windows; empty: their own
@@ -88,6 +89,13 @@ func (r *Request) read() (*data, error) {
 		default:
 			d.common = override(d.common, []string{s})
 		}
+	}
+	if d.most = d.how.Transform; d.most == "" && len(set.Episodes) >= fewEpisodes {
+		share := 0.0
+		if by, _ := valueOf(d.common, "env.split"); by == "time" {
+			share = max(defaultShare, numberOf(d.common, "env.validation"))
+		}
+		d.most = suggestedTransforms(set, share)
 	}
 	return d, nil
 }

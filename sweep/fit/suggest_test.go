@@ -203,6 +203,14 @@ func TestTransforms(t *testing.T) {
 	if got := suggestedTransforms(short, defaultShare); got != "diff" {
 		t.Errorf("a season that was seen three times: %q", got)
 	}
+	many := recordings(1, func(t, _ int) float64 { return math.Exp(0.01*float64(t) + 0.2*season(t)) }, 100, 140, 60, 20)
+	many.TimeUnit, many.Spec.DT = "month", 1
+	for i := range many.Episodes[1].Observations {
+		many.Episodes[1].Observations[i] = 1 + 0.01*float32(i%3)
+	}
+	if got := suggestedTransforms(many, 0); got != "log-diff12" {
+		t.Errorf("three recordings of four grow: %q", got)
+	}
 	film := recordings(4, func(t, _ int) float64 { return 10 + float64(t) }, 400)
 	film.Image = [3]int{2, 2, 1}
 	if got := suggestedTransforms(film, defaultShare); got != "" {

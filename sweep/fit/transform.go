@@ -17,28 +17,19 @@ const growing = 1.8
 // seasonal is the least autocorrelation of the changes at the lag of a season.
 const seasonal = 0.5
 
-// suggestedTransforms suggests what to do to the channels of data that are divided by time, in the form of
-// env.transform; empty: nothing. Only values before the held-out ones are looked at.
+// suggestedTransforms suggests what to do to the channels of data, in the form of env.transform; empty: nothing. Of each
+// recording, validation and test get such a share of its end, which is not looked at; 0: whole recordings are held out.
 //
-// A transform that all channels have is named alone; else each channel that has one is listed with it. The longest
-// recording decides. Data that are images, or have been transformed, have none.
+// A transform that all channels have is named alone; else each channel that has one is listed with it. Data that are
+// images, or have been transformed, have none.
 func suggestedTransforms(d *files.Dataset, share float64) string {
 	if d.Images() || d.Transforms != nil {
 		return ""
 	}
-	longest := &d.Episodes[0]
-	for i := range d.Episodes {
-		if d.Episodes[i].T > longest.T {
-			longest = &d.Episodes[i]
-		}
-	}
-	// What is left to training: validation and test are the two pieces at the end.
-	n := longest.T - 2*piece(longest.T, share)
-	season := d.Season()
 	var list []files.Transform
 	text := ""
 	for c := range d.Spec.Observation {
-		t := transformOf(d.Values(longest, c, n, n), season, lowest(d, c))
+		t := agreed(d, share, c)
 		list = append(list, t)
 		if t != (files.Transform{}) {
 			if text != "" {
@@ -51,6 +42,42 @@ func suggestedTransforms(d *files.Dataset, share float64) string {
 		return list[0].String()
 	}
 	return text
+}
+
+// agreed is the transform of one channel that suits most steps: one where recordings with half of all steps have one,
+// with a logarithm, and at the lag of a season, where those with half of these steps have it so.
+func agreed(d *files.Dataset, share float64, c int) files.Transform {
+	season, low := d.Season(), lowest(d, c)
+	var all, changed, logs, seasons int
+	for i := range d.Episodes {
+		e := &d.Episodes[i]
+		n := e.T
+		if share > 0 {
+			n -= 2 * piece(n, share) // validation and test are the two pieces at the end
+		}
+		all += e.T
+		if n < 1 {
+			continue
+		}
+		t := transformOf(d.Values(e, c, n, n), season, low)
+		if t.Lag > 0 {
+			changed += e.T
+		}
+		if t.Log {
+			logs += e.T
+		}
+		if t.Lag > 1 {
+			seasons += e.T
+		}
+	}
+	if 2*changed < all {
+		return files.Transform{}
+	}
+	t := files.Transform{Log: 2*logs >= changed, Lag: 1}
+	if 2*seasons >= changed {
+		t.Lag = season
+	}
+	return t
 }
 
 // lowest is the smallest value of a channel in all data: a logarithm is for all of them.
