@@ -87,8 +87,9 @@ func candidateOf(settings []string) Candidate {
 }
 
 // candidates lists what could be tried, the most useful for its cost first: simple rules, the regimes that the data
-// have, autoregressions, other regimes, networks. Of images only networks are tried. Families that were asked for leave out all others but the
-// simple candidates, without which nothing could be compared. Errors are those of preparing a network.
+// have, autoregressions, other regimes, networks. Of images only networks are tried. Families that were asked for
+// leave out all others but the simple candidates, without which nothing could be compared. Errors are those of
+// preparing a network.
 func (p *Plan) candidates(d *data) ([]Candidate, error) {
 	var all []Candidate
 	if !p.facts.images {

@@ -17,8 +17,9 @@ const growing = 1.8
 // seasonal is the least autocorrelation of the changes at the lag of a season.
 const seasonal = 0.5
 
-// suggestedTransforms suggests what to do to the channels of data, in the form of env.transform; empty: nothing. Of each
-// recording, validation and test get such a share of its end, which is not looked at; 0: whole recordings are held out.
+// suggestedTransforms suggests what to do to the channels of data, in the form of env.transform; empty: nothing. Of
+// each recording, validation and test get such a share of its end, which is not looked at; 0: whole recordings are
+// held out.
 //
 // A transform that all channels have is named alone; else each channel that has one is listed with it. Data that are
 // images, or have been transformed, have none.
