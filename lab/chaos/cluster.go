@@ -64,9 +64,9 @@ type fleet struct {
 	exits       int    // number of processes that ended by themselves
 }
 
-// newCluster makes folders and keys, and finds free ports. It starts no process. Folder has logs, counts and runs
+// newFleet makes folders and keys, and finds free ports. It starts no process. Folder has logs, counts and runs
 // then.
-func newCluster(cfg Config) (*fleet, error) {
+func newFleet(cfg Config) (*fleet, error) {
 	for _, folder := range []string{"logs", "counts", "runs"} {
 		if err := os.MkdirAll(filepath.Join(cfg.Folder, folder), 0o755); err != nil {
 			return nil, fmt.Errorf("make the folder of the processes: %w", err)

@@ -42,7 +42,7 @@ const (
 // has no steps left, and the cause of ctx when that ends.
 func Measure(ctx context.Context, cfg Config, n int) ([]Recovery, error) {
 	cfg.Plan = Plan{Seed: cfg.Plan.Seed}
-	c, err := newCluster(cfg)
+	c, err := newFleet(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func sleepersOf(t *testing.T, what string, servers bool) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCluster(Config{
+	c, err := newFleet(Config{
 		Program: program, Environ: []string{mode + "=" + what}, Folder: t.TempDir(), Workers: 2, Servers: servers, Log: hclog.NewNullLogger(),
 	})
 	if err != nil {

@@ -42,7 +42,7 @@ type conductor struct {
 // Run trains under faults until the last step of the run, or for Duration, and ends all processes. When ctx ends, Run
 // ends them as well and returns the context's error.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	c, err := newCluster(cfg)
+	c, err := newFleet(cfg)
 	if err != nil {
 		return nil, err
 	}
