@@ -93,6 +93,13 @@ func TestFit_SaysWhatRegimesItPassedOver(t *testing.T) {
 	if r.Regimes != nil || !strings.HasSuffix(r.Verdict, want) {
 		t.Errorf("%v:\n%s", r.Settings, r.Verdict)
 	}
+	// A larger budget is named only where it tries them.
+	for end, left := range map[string][]Candidate{"does not have.": nil, "a larger --budget tries an arhmm with them.": f.Plan.evident()} {
+		f.Plan.Left = left
+		if text := f.passedOver(&Result{}, &chosen{}, nil); !strings.HasSuffix(text, end) {
+			t.Errorf("%q, want an end of %q", text, end)
+		}
+	}
 	run, err := f.openRun(r.Dividing)
 	if err != nil {
 		t.Fatal(err)

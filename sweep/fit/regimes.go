@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/eval"
@@ -89,19 +90,21 @@ func (f *Fit) passedOver(r *Result, c *chosen, list []Tried) string {
 	if !e.Settled() || e.Doubtful() {
 		return ""
 	}
-	t, ok := best(list, func(t Tried) bool {
-		transform, _ := valueOf(t.Settings, "env.transform")
-		return t.Family == "arhmm" && int(numberOf(t.Settings, "model.switches")) == e.Regimes &&
-			int(numberOf(t.Settings, "model.order")) == e.Lags && transform == f.Plan.facts.transforms[0]
-	})
-	has := "a larger --budget tries an arhmm with them"
-	switch {
-	case ok && t.trial == c.trial:
-		return ""
-	case ok:
-		r.Dividing, has = f.runOf(t.trial, 1), t.Name()+" has as many"
+	text := fmt.Sprintf("By likelihood the training part has %s, which the model does not have", e.Text())
+	for _, evident := range f.Plan.evident() {
+		has := func(c Candidate) bool { return c.Name() == evident.Name() }
+		t, ok := best(list, func(t Tried) bool { return has(t.Candidate) })
+		switch {
+		case ok && t.trial == c.trial:
+			return ""
+		case ok:
+			r.Dividing = f.runOf(t.trial, 1)
+			text += "; " + t.Name() + " has as many"
+		case slices.ContainsFunc(f.Plan.Left, has):
+			text += "; a larger --budget tries an arhmm with them"
+		}
 	}
-	return fmt.Sprintf("By likelihood the training part has %s, which the model does not have; %s.", e.Text(), has)
+	return text + "."
 }
 
 // evidence takes over the least error on the validation part of each number of regimes. Numbers without a
