@@ -2,6 +2,7 @@ package dvbf
 
 import (
 	"cmp"
+	"math"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
@@ -33,6 +34,7 @@ func NewFusion(s *FusionSettings, d model.Data, key rng.Key) *Fusion {
 		Dims: model.Dims{NX: d.NX, NU: d.NU, NZ: s.Latent, M: s.Switches}, Hidden: s.Hidden,
 		EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks,
 		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
+		EmissionFloor: math.Sqrt(s.EmissionFloor),
 	}
 	m := &Fusion{Frame: statespace.NewFrame(nets, &draws), weights: s.Weights}
 	p := m.Params()

@@ -29,6 +29,7 @@ type FusionSettings struct {
 	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"number of first observations from which the initial state is inferred" source:"paper: 3 or 4"`
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
 	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
+	EmissionFloor       float64               `yaml:"emission_floor" only:"model.emission=gaussian" was:"1e-05" want:"(0,1]" doc:"least variance of the Gaussian emission; its root is added to the standard deviation" source:"authors' code: 1e-5"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
 	VarianceFloor       float64               `yaml:"variance_floor" want:"(0,1]" doc:"constant added to the mixed transition variances" source:"authors' code: 1e-5"`
 }
@@ -37,7 +38,8 @@ type FusionSettings struct {
 func DefaultFusionSettings() *FusionSettings {
 	return &FusionSettings{
 		Weights: statespace.Sigmoid, Latent: 4, Switches: 8, Hidden: 128, Initial: statespace.MLP, InitialObservations: 3,
-		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, VarianceFloor: 1e-5,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, EmissionFloor: 1e-5,
+		Residual: true, VarianceFloor: 1e-5,
 	}
 }
 

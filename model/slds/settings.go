@@ -42,6 +42,7 @@ type Settings struct {
 	InitialObservations int                   `yaml:"initial_observations" want:"[1,1024]" doc:"number of first observations from which the initial state is inferred" source:"paper: 3 or 4"`
 	Emission            statespace.Density    `yaml:"emission" values:"gaussian bernoulli" doc:"density of an observation given z"`
 	EmissionSD          statespace.SD         `yaml:"emission_sd" only:"model.emission=gaussian" values:"state constant" doc:"standard deviation of the Gaussian emission: a function of z, or one learned constant per dimension" source:"authors' code: state"`
+	EmissionFloor       float64               `yaml:"emission_floor" only:"model.emission=gaussian" was:"1e-05" want:"(0,1]" doc:"least variance of the Gaussian emission; its root is added to the standard deviation" source:"authors' code: 1e-5"`
 	Residual            bool                  `yaml:"residual" doc:"transition z + A z + B u instead of A z + B u" source:"authors' code: true"`
 	Offset              bool                  `yaml:"offset" was:"false" doc:"give the base systems a constant: A z + B u + c instead of A z + B u; c is the last row of a system in transition.B"`
 	SwitchSD            float64               `yaml:"switch_sd" only:"model.switching=normal" was:"0" want:"[0,1]" doc:"initial standard deviations of a normal switch, in prior, inference and measurement; 0: those of random layers, about 0.7"`
@@ -93,8 +94,8 @@ func DefaultSettings() *Settings {
 	return &Settings{
 		Switching: Concrete, Weights: statespace.Softmax, Latent: 4, Switches: 8, Bodies: "1", Hidden: 128,
 		Measurement: LSTM, MeasurementControls: true, Initial: statespace.MLP, InitialObservations: 3,
-		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, Residual: true, Start: Random, Gate: true,
-		KLSamples: 10, VarianceFloor: 1e-5,
+		Emission: statespace.Gaussian, EmissionSD: statespace.StateSD, EmissionFloor: 1e-5, Residual: true, Start: Random,
+		Gate: true, KLSamples: 10, VarianceFloor: 1e-5,
 		Anneal: AnnealSettings{
 			Posterior: 0.67, Prior: 2, Start: 10, Rate: 0.95, Every: 100, KLStart: 1, KLSwitch: 0.1,
 		},
@@ -180,6 +181,7 @@ func (s *Settings) nets(dims model.Dims) statespace.Nets {
 		Hidden: s.Hidden, EncoderHidden: cmp.Or(s.EncoderHidden, s.Hidden), Blocks: s.Blocks, Skip: s.Skip,
 		Interactions:        s.Interactions,
 		InitialObservations: s.InitialObservations, Initial: s.Initial, Emission: s.Emission, EmissionSD: s.EmissionSD,
+		EmissionFloor: math.Sqrt(s.EmissionFloor),
 	}
 }
 

@@ -52,6 +52,7 @@ func variants() map[string]Config {
 		"concrete/initial lstm": change(func(c *Config) { c.Initial = statespace.LSTM }),
 		"concrete/offset":       change(func(c *Config) { c.Offset = true }),
 		"concrete/offset, no u": change(func(c *Config) { c.Offset = true; c.NU = 0 }),
+		"normal/floor":          change(func(c *Config) { c.Switching = Normal; c.EmissionFloor = 0.5 }),
 		"normal/narrow":         change(func(c *Config) { c.Switching = Normal; c.SwitchSD = 0.2 }),
 		"normal/constant":       change(func(c *Config) { c.Switching = Normal; c.EmissionSD = statespace.ConstantSD; c.Residual = false }),
 	}
@@ -79,6 +80,7 @@ var golden = map[string]string{
 	"concrete/offset":       "42f8d370e3d9d5bd",
 	"concrete/offset, no u": "9a5be8eb389b3d7a",
 	"normal/narrow":         "a879ecedfaa30c23",
+	"normal/floor":          "52358b7a41eba11e",
 }
 
 // contract is a configuration as the checks of all families want it.

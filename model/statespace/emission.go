@@ -1,6 +1,8 @@
 package statespace
 
 import (
+	"cmp"
+
 	"github.com/switchyard-ml/switchyard/autodiff"
 	"github.com/switchyard-ml/switchyard/model"
 	"github.com/switchyard-ml/switchyard/rng"
@@ -26,12 +28,13 @@ const (
 
 // Emission is the observation model p(x_t | z_t), the decoder, of rows z [n, nz]:
 //
-//	N(x; μ(z), diag σ²),  σ = softplus(s(z)) + SDFloor, or softplus(s) + SDFloor with one s per dimension
+//	N(x; μ(z), diag σ²),  σ = softplus(s(z)) + floor, or softplus(s) + floor with one s per dimension
 //	Bernoulli(x; sigmoid(l(z)))
 type Emission struct {
 	body     model.Body
 	mean, sd model.Dense      // mean is the logits of a Bernoulli emission
 	constant *autodiff.Weight // standard deviation before the softplus, if it does not depend on the state
+	floor    float64
 	skip     skip
 	binary   bool
 }
@@ -40,6 +43,7 @@ type Emission struct {
 type EmissionConfig struct {
 	Density        Density
 	SD             SD
+	Floor          float64 // least standard deviation of a Gaussian; 0: SDFloor
 	NX, NZ         int
 	Hidden, Blocks int
 	Skip           bool // whether the mean has a linear map of z in it, beside the network
@@ -50,6 +54,7 @@ func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emissi
 	n := Emission{
 		body:   model.NewBody(p, "decoder", c.NZ, c.Hidden, c.Blocks, draws),
 		mean:   model.NewDense(p, "decoder.mean", c.Hidden, c.NX, draws),
+		floor:  cmp.Or(c.Floor, SDFloor),
 		binary: c.Density == Bernoulli,
 	}
 	n.skip = newSkip(p, c.Skip, "decoder.skip", c.NZ, c.NX, draws)
@@ -72,9 +77,9 @@ func (n Emission) decode(t *autodiff.Tape, z autodiff.Tensor) (mean, sd autodiff
 	case n.binary:
 		return mean, autodiff.Tensor{}
 	case n.constant != nil:
-		return mean, t.Repeat(t.Softplus(t.Param(n.constant), SDFloor), z.Rows)
+		return mean, t.Repeat(t.Softplus(t.Param(n.constant), float32(n.floor)), z.Rows)
 	}
-	return mean, t.Softplus(n.sd.Apply(t, features), SDFloor)
+	return mean, t.Softplus(n.sd.Apply(t, features), float32(n.floor))
 }
 
 // NegativeLogLikelihood returns the scalar −Σ log p(x_t | z_t) over a batch, in nats; missing values do not count.

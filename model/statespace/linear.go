@@ -9,7 +9,7 @@ import (
 // needs the map beside the network, whose heads become zero. Hidden layers stay as they are.
 func (e Encoder) SetLinear(w, b, sd []float64) {
 	constant(e.mean, b)
-	deviations(e.sd, sd)
+	deviations(e.sd, sd, SDFloor)
 	put(e.skip.w.Values(), w)
 }
 
@@ -18,9 +18,9 @@ func (e Encoder) SetLinear(w, b, sd []float64) {
 func (n Emission) SetLinear(w, b, sd []float64) {
 	constant(n.mean, b)
 	if n.constant != nil {
-		put(n.constant.Values(), softplusInverses(sd, SDFloor))
+		put(n.constant.Values(), softplusInverses(sd, n.floor))
 	} else {
-		deviations(n.sd, sd)
+		deviations(n.sd, sd, n.floor)
 	}
 	put(n.skip.w.Values(), w)
 }
@@ -29,7 +29,7 @@ func (n Emission) SetLinear(w, b, sd []float64) {
 // beside the network and a hidden layer of t of at least 2·nz units: s·h = h + (s−1)·relu(h) − (s−1)·relu(−h).
 func (n Initial) SetLinear(w, b, sd, scale, shift []float64) {
 	constant(n.mean, b)
-	deviations(n.sd, sd)
+	deviations(n.sd, sd, SDFloor)
 	s := n.skip.w.Values()
 	clear(s)
 	put(s, w)
@@ -62,8 +62,8 @@ func constant(d model.Dense, b []float64) {
 	put(d.B.Values(), b)
 }
 
-// deviations makes a head of standard deviations constant.
-func deviations(d model.Dense, sd []float64) { constant(d, softplusInverses(sd, SDFloor)) }
+// deviations makes a head of standard deviations, with a floor beside it, constant.
+func deviations(d model.Dense, sd []float64, floor float64) { constant(d, softplusInverses(sd, floor)) }
 
 // softplusInverses are ln(eʸ − 1) of y − floor; what does not exceed the floor becomes a small number above it.
 // ln(eʸ − 1) is y + ln(1 − e⁻ʸ), which does not overflow, and ln y + y/2 for a small y, where the difference would

@@ -18,6 +18,7 @@ type Nets struct {
 	Initial             InitialNet
 	Emission            Density
 	EmissionSD          SD
+	EmissionFloor       float64 // least standard deviation of a Gaussian emission; 0: SDFloor
 }
 
 // InitialConfig is that of the initial network.
@@ -36,6 +37,7 @@ func (n Nets) EncoderConfig() EncoderConfig {
 // EmissionConfig is that of the decoder.
 func (n Nets) EmissionConfig() EmissionConfig {
 	return EmissionConfig{
-		Density: n.Emission, SD: n.EmissionSD, NX: n.NX, NZ: n.NZ, Hidden: n.Hidden, Blocks: n.Blocks, Skip: n.Skip,
+		Density: n.Emission, SD: n.EmissionSD, Floor: n.EmissionFloor, NX: n.NX, NZ: n.NZ, Hidden: n.Hidden,
+		Blocks: n.Blocks, Skip: n.Skip,
 	}
 }

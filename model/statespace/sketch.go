@@ -1,6 +1,7 @@
 package statespace
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -137,14 +138,15 @@ func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference
 func (s Sketch) Decode(b *model.Builder, z string) (mean, sd string) {
 	y := b.Body(z, "decoder")
 	mean = skipGraph(b, b.Dense(y, "decoder.mean"), z, "decoder.skip")
+	floor := float32(cmp.Or(s.EmissionFloor, SDFloor))
 	switch {
 	case s.Emission == Bernoulli:
 		return b.Op("Sigmoid", mean), ""
 	case s.EmissionSD == ConstantSD:
-		v := b.SD(b.Parameter("decoder.sd"), SDFloor)
+		v := b.SD(b.Parameter("decoder.sd"), floor)
 		return mean, b.Op("Add", v, b.Op("Mul", mean, b.Scalar(0))) // a row for each of the mean
 	}
-	return mean, b.SD(b.Dense(y, "decoder.sd"), SDFloor)
+	return mean, b.SD(b.Dense(y, "decoder.sd"), floor)
 }
 
 // Emit is p(x | z).
