@@ -49,7 +49,7 @@ func killedScene(t *testing.T) string {
 	c := newCLI(t)
 	c.dir = "runs"
 	c.must("train", "noise/smoke", "--name", "done", "--quiet", "train.steps=8", "train.checkpoint_every=2", "train.validate_every=2")
-	if r := c.interrupt("half", "train", "noise/smoke", "--name", "half", "train.steps=60", "train.checkpoint_every=5"); r.code != exitInterrupted {
+	if r := c.interrupt("half", "train", "noise/smoke", "--name", "half", "train.steps=150", "train.checkpoint_every=5"); r.code != exitInterrupted {
 		t.Fatalf("exit code %d\n%s", r.code, r.err)
 	}
 	return made
