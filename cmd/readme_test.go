@@ -65,7 +65,7 @@ var readmeLines = []readmeLine{
 	{line: "switchyard runs ls", check: (*newcomer).repeat, want: []string{"first +running +[1-9]", "second +finished +20/20"}},
 	{line: "switchyard runs stop first", check: (*newcomer).run, want: []string{"run first is stopped, with a checkpoint of step [1-9]"}},
 
-	{line: "switchyard verify first", check: (*newcomer).run, want: []string{`steps 1\.\.\d+: same bits as logged`}},
+	{line: "switchyard verify first", check: (*newcomer).run, want: []string{`steps 1\.\.[\d,]+: same bits as logged`}},
 	{line: "switchyard diff first second", check: (*newcomer).run, code: exitFailed, want: []string{"seed is 1 in first, 2 in second", "differ first in tensor"}},
 	{line: "switchyard chaos fhn --duration 5m", check: (*newcomer).run, more: smokeSizes + " --duration 3s --drop 5%", want: []string{"parameters +equal"}},
 

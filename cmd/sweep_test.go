@@ -94,7 +94,8 @@ func TestSweep_OverTheBroker(t *testing.T) {
 		return string(text)
 	}
 	if got, want := table(dir), table(local); got != want {
-		t.Errorf("over the broker\n%s\nin one process\n%s", got, want)
+		journal, err := os.ReadFile(filepath.Join(dir, "rates", "journal.jsonl"))
+		t.Errorf("over the broker\n%s\nin one process\n%s\n%s%v", got, want, journal, err)
 	}
 	said("continues with 3 more trials", "extend", "rates", "--trials", "3")
 	await(t, func() bool { return strings.Count(lead.err.String(), "sweep done") == 2 })

@@ -21,12 +21,13 @@ func acquire(d disk.Disk, path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the run: %w", err)
 	}
-	// Several attempts: a process that calls held has the lock for a moment.
-	for range 5 {
+	// Attempts for about a second: a process that calls held has the lock for a moment, and so has one that was forked
+	// while the lock was held, until it executes its program. On a busy machine either may wait for a processor.
+	for pause := 5 * time.Millisecond; pause < time.Second; pause *= 2 {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			return f, nil
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(pause)
 	}
 	closeErr := f.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
