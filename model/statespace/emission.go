@@ -49,12 +49,15 @@ type EmissionConfig struct {
 	Skip           bool // whether the mean has a linear map of z in it, beside the network
 }
 
+// floor is the least standard deviation.
+func (c EmissionConfig) floor() float64 { return cmp.Or(c.Floor, SDFloor) }
+
 // NewEmission declares the parameters decoder.… of a decoder. Equal draws give equal parameters.
 func NewEmission(p *autodiff.Params, c EmissionConfig, draws *rng.Stream) Emission {
 	n := Emission{
 		body:   model.NewBody(p, "decoder", c.NZ, c.Hidden, c.Blocks, draws),
 		mean:   model.NewDense(p, "decoder.mean", c.Hidden, c.NX, draws),
-		floor:  cmp.Or(c.Floor, SDFloor),
+		floor:  c.floor(),
 		binary: c.Density == Bernoulli,
 	}
 	n.skip = newSkip(p, c.Skip, "decoder.skip", c.NZ, c.NX, draws)

@@ -1,7 +1,6 @@
 package statespace
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/switchyard-ml/switchyard/autodiff"
@@ -138,7 +137,7 @@ func (s Sketch) Move(b *model.Builder, z, u, weights string) (mean, q, inference
 func (s Sketch) Decode(b *model.Builder, z string) (mean, sd string) {
 	y := b.Body(z, "decoder")
 	mean = skipGraph(b, b.Dense(y, "decoder.mean"), z, "decoder.skip")
-	floor := float32(cmp.Or(s.EmissionFloor, SDFloor))
+	floor := float32(s.EmissionConfig().floor())
 	switch {
 	case s.Emission == Bernoulli:
 		return b.Op("Sigmoid", mean), ""
