@@ -220,7 +220,7 @@ func (p *Plan) regimes(found []Candidate) []Candidate {
 	for _, transform := range p.facts.transforms {
 		for switches := 2; switches <= mostSwitches; switches++ {
 			for _, order := range []int{1, 2, 4} {
-				row := p.row(order)
+				row := p.row(order, p.past(order))
 				if 8*switches*row > p.facts.steps || row > mostRow {
 					continue
 				}
@@ -239,7 +239,7 @@ func (p *Plan) regimes(found []Candidate) []Candidate {
 // it cannot tell. Resampling has shown that the data pay for it.
 func (p *Plan) evident() []Candidate {
 	e := p.evidence
-	if !e.Settled() || e.Doubtful() || p.row(e.Lags) > mostRow {
+	if !e.Settled() || e.Doubtful() || p.row(e.Lags, p.past(e.Lags)) > mostRow {
 		return nil
 	}
 	return []Candidate{p.arhmm(e.Regimes, e.Lags).transformed(p.facts.transforms[0])}
@@ -248,8 +248,8 @@ func (p *Plan) evident() []Candidate {
 // mostRow is the largest number of unknowns by which a regime predicts a channel.
 const mostRow = 128
 
-// row is the number of unknowns by which one regime with so many lags predicts a channel.
-func (p *Plan) row(order int) int { return order*p.facts.d + (p.past(order)+1)*p.facts.du + 1 }
+// row is the number of unknowns by which one regime with so many lags and past controls predicts a channel.
+func (p *Plan) row(order, past int) int { return order*p.facts.d + (past+1)*p.facts.du + 1 }
 
 // arhmm is a model with so many regimes and lags. Chains and sweeps are the same for all, so that they differ in size
 // alone.

@@ -25,7 +25,7 @@ const (
 // densities, in the columns of W and the channels; gaps cost what GapWork says; and predictions of the validation
 // part are worth emPasses sweeps.
 func (p *Plan) em(switches, order, past, chains, sweeps int) float64 {
-	d, row := float64(p.facts.d), float64(order*p.facts.d+(past+1)*p.facts.du+1)
+	d, row := float64(p.facts.d), float64(p.row(order, past))
 	step := float64(switches) * (row*row + 2*d*row + 2*d*d + float64(switches) + 20)
 	sweep := float64(p.facts.steps)*step + arhmm.GapWork(p.facts.gaps, p.facts.d, switches, order)
 	return trialSeconds + float64(emSeconds*float64(chains*sweeps+emPasses)*sweep)

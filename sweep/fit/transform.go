@@ -27,10 +27,11 @@ func suggestedTransforms(d *files.Dataset, share float64) string {
 	if d.Images() || d.Transforms != nil {
 		return ""
 	}
+	season := d.Season()
 	var list []files.Transform
 	text := ""
 	for c := range d.Spec.Observation {
-		t := agreed(d, share, c)
+		t := agreed(d, c, season, share)
 		list = append(list, t)
 		if t != (files.Transform{}) {
 			if text != "" {
@@ -47,8 +48,8 @@ func suggestedTransforms(d *files.Dataset, share float64) string {
 
 // agreed is the transform of one channel that suits most steps: one where recordings with half of all steps have one,
 // with a logarithm, and at the lag of a season, where those with half of these steps have it so.
-func agreed(d *files.Dataset, share float64, c int) files.Transform {
-	season, low := d.Season(), lowest(d, c)
+func agreed(d *files.Dataset, c, season int, share float64) files.Transform {
+	low := lowest(d, c)
 	var all, changed, logs, seasons int
 	for i := range d.Episodes {
 		e := &d.Episodes[i]
