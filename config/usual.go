@@ -1,7 +1,7 @@
 package config
 
 // Usual is what training by a preset usually ends with: a number of the evaluation that follows it, over several seeds.
-// The numbers are measurements, docs/results/learning.md and regimes.md.
+// The numbers are measurements, the pages of docs/results.
 type Usual struct {
 	Preset string
 	Number string // its name in the evaluation

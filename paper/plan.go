@@ -135,7 +135,7 @@ func NewPlan(kinds *config.Kinds, size Size, seeds int, choices []Choice) (*Plan
 // quarter of the updates (docs/results/kvae.md). At Standard whatever Quick trains on vectors has four times its batch
 // and 60,000 updates, a limit and an average without which so many become unstable, and a warm-up of the divergence
 // where states need one: on the arm for some seeds, and at short durations of a step, with a skip and with less noise
-// at the least (docs/results/learning.md).
+// at the least (docs/results/reacher.md and maze.md).
 func (g *Group) at(size Size) []string {
 	vectors := g.Part == Table1 || g.Part == Ablation || g.Part == DT
 	ours := slices.ContainsFunc(g.Settings, func(s string) bool { return strings.HasPrefix(s, "model.switching=") })
@@ -279,7 +279,7 @@ func table1Groups(env string) []*Group {
 }
 
 // usualEpsilon is Adam's ε of all models but ours with a Normal switch. The presets of the reacher have the one that
-// this switch needs, which hurts Concrete (docs/results/learning.md).
+// this switch needs, which hurts Concrete (docs/results/reacher.md).
 func usualEpsilon(env string) []string {
 	if env == "reacher" {
 		return []string{"optim.epsilon=1e-8"}
@@ -293,7 +293,7 @@ const many = "-32"
 // manySystems are further rows of the arm: the models that gain by more base systems than the 8 of all others. The
 // paper does not say how many it used. With a Normal switch the arm fails with so many, and the maze gains nothing by
 // them. A Concrete switch over so many needs a limit on the size of a gradient: without it a third of the seeds lose
-// the switch once the temperatures are low (docs/results/learning.md).
+// the switch once the temperatures are low (docs/results/reacher.md).
 func manySystems(rows []*Group) []*Group {
 	var list []*Group
 	for _, g := range rows {

@@ -71,7 +71,7 @@ func (o *oracle) predict(x, y [seen]float64, steps, want int) (counts [][]int, k
 }
 
 // TestBound: four images of a ball at its nearest pixel do not tell its velocity well enough to predict every pixel. The
-// least expected share of wrong pixels over 1, 5, 10 and 15 images is what docs/results/learning.md says, which has it of
+// least expected share of wrong pixels over 1, 5, 10 and 15 images is what docs/results/ball.md says, which has it of
 // more episodes.
 func TestBound(t *testing.T) {
 	env, err := New(DefaultConfig())
