@@ -28,7 +28,8 @@ type app struct {
 	out, err io.Writer     // out: results; err: logs, progress and errors
 	in       io.Reader     // what is typed or piped in
 	environ  []string      // NAME=value
-	// What asks the process to end: an interrupt from the keyboard, or SIGTERM. Only endable receives from it.
+	// What asks the process to end: an interrupt from the keyboard, SIGTERM, the end of its terminal, or that of the
+	// program which reads its output. Only endable receives from it.
 	signals <-chan os.Signal
 	invoked string // what the user typed to start this program
 	// Threads that Go runs at once: the default of --workers and --threads.

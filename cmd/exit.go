@@ -23,9 +23,10 @@ import (
 const (
 	exitOK          = 0
 	exitFailed      = 1
-	exitUsage       = 2 // wrong arguments or configuration
-	exitInterrupted = 3 // stopped on request, with a checkpoint
-	exitData        = 4 // a file of a run, a checkpoint or data cannot be used
+	exitUsage       = 2   // wrong arguments or configuration
+	exitInterrupted = 3   // stopped on request, with a checkpoint
+	exitData        = 4   // a file of a run, a checkpoint or data cannot be used
+	exitPipe        = 141 // the program that reads the output has ended: what a shell says of SIGPIPE
 )
 
 // exitCodes maps errors to exit codes. The first match decides; an error without a match has exitFailed.
@@ -47,6 +48,7 @@ var exitCodes = []struct {
 	{files.ErrData, exitData},
 	{cluster.ErrDamaged, exitData},
 	{cluster.ErrKeys, exitData},
+	{errPipe, exitPipe},
 	{syscall.ENOTDIR, exitUsage},
 	{syscall.ENOSPC, exitFailed}, // before ErrInterrupted: the checkpoint may be missing
 	{coordinator.ErrInterrupted, exitInterrupted},

@@ -4,6 +4,7 @@
 package cmd
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"runtime"
@@ -24,6 +25,12 @@ func Main(r *config.Registry) {
 	// nothing new.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	// A write whose reader has ended fails, and does not end the process: output says so itself. The signal alone
+	// does not tell, since a broken connection gives it, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	built, ok := debug.ReadBuildInfo()
 	if !ok {
 		built = &debug.BuildInfo{}
@@ -33,11 +40,30 @@ func Main(r *config.Registry) {
 	a := &app{
 		kinds: r.Kinds(), environ: os.Environ(), signals: signals, invoked: invoked, cores: runtime.GOMAXPROCS(0),
 		in:       os.Stdin,
-		out:      terminal.Fold(os.Stdout, func() int { return columns(os.Stdout) }, invoked),
-		err:      terminal.Fold(os.Stderr, wide, invoked),
+		out:      terminal.Fold(output{os.Stdout, signals}, func() int { return columns(os.Stdout) }, invoked),
+		err:      terminal.Fold(output{os.Stderr, signals}, wide, invoked),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: wide,
 	}
 	os.Exit(a.run(os.Args[1:]))
+}
+
+// output is what a command writes to. It asks the command to end when the program that reads it has ended.
+type output struct {
+	file    *os.File
+	signals chan<- os.Signal
+}
+
+// Write writes to the file. The error is errPipe if nobody reads it any more.
+func (o output) Write(p []byte) (int, error) {
+	n, err := o.file.Write(p)
+	if !errors.Is(err, syscall.EPIPE) {
+		return n, err
+	}
+	select {
+	case o.signals <- syscall.SIGPIPE:
+	default: // it has been asked
+	}
+	return n, errPipe
 }
 
 // columns is the number of columns of the terminal that f is; 0 if f is none, such as a file or a pipe, whose lines

@@ -33,7 +33,7 @@ func (a *app) run(arguments []string) int {
 	addHelp(root)
 	setWidth(root)
 	err := a.endable(root.Execute)
-	if err != nil {
+	if err != nil && !errors.Is(err, errPipe) { // as other programs, which this signal ends in silence
 		a.complain(err)
 	}
 	return exitCode(err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -16,6 +17,9 @@ import (
 // A signal ends work in one of four ways. untilSaved waits for a checkpoint, however long that takes, unless a
 // second signal comes. untilSignal waits for less than a second. atOnce does not wait, and removes what the work
 // would leave behind. Where a command does none of these, endable ends it at once.
+//
+// A write whose reader has ended counts as a signal, SIGPIPE: tee, for one, ends by the same Ctrl-C. It asks work to
+// end, but never twice, since each further line gives another one.
 
 // errAborted is returned when the user did not wait for the end of the work.
 var errAborted = errors.New("aborted")
@@ -28,7 +32,8 @@ const sameSignal = 200 * time.Millisecond
 const grace = 800 * time.Millisecond
 
 // untilSaved runs work that writes a checkpoint when its context ends, however long its step takes. The first signal
-// ends the context, and a line says what happens next. The second signal returns errAborted without waiting.
+// ends the context, and a line says what happens next. The second signal, unless it is SIGPIPE, returns errAborted
+// without waiting.
 func (a *app) untilSaved(to io.Writer, what string, work func(context.Context) error) error {
 	return a.untilInterrupted(to, what, nil, work)
 }
@@ -54,12 +59,13 @@ func (a *app) untilInterrupted(to io.Writer, what string, timer func(time.Durati
 	var asked time.Time
 	var over <-chan time.Time
 	for {
+		var s os.Signal
 		select {
 		case err := <-done:
 			return err
 		case <-over:
 			return errAborted
-		case <-signals:
+		case s = <-signals:
 		}
 		switch {
 		case asked.IsZero():
@@ -69,7 +75,7 @@ func (a *app) untilInterrupted(to io.Writer, what string, timer func(time.Durati
 				over = timer(grace)
 			}
 			a.announceInterrupt(to, what, timer == nil)
-		case time.Since(asked) >= sameSignal:
+		case s != syscall.SIGPIPE && time.Since(asked) >= sameSignal:
 			return errAborted
 		}
 	}
@@ -124,6 +130,9 @@ func (a *app) endable(command func() error) error {
 			switch {
 			case a.watch.forward(s):
 				forwarded = time.Now()
+			case s == syscall.SIGPIPE && !forwarded.IsZero(): // of a line about work that it has ended
+			case s == syscall.SIGPIPE:
+				return errors.Join(errPipe, a.leftovers.remove())
 			case time.Since(forwarded) >= sameSignal:
 				return errors.Join(errSignal, a.leftovers.remove())
 			}
@@ -148,6 +157,9 @@ func (a *app) announceInterrupt(to io.Writer, what string, patient bool) {
 // errSignal is returned when the user ended a command that does nothing which could be lost, or that has written some
 // of its results.
 var errSignal = errors.New("interrupted")
+
+// errPipe is returned when nobody reads the output of a command any more. It is not printed.
+var errPipe = errors.New("the program that reads the output has ended")
 
 // errInterrupted is returned when the user ended work that leaves nothing behind.
 var errInterrupted = errors.New("interrupted: nothing was written")
