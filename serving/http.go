@@ -63,9 +63,37 @@ func (s *Service) Handler(token string) http.Handler {
 	root := http.NewServeMux()
 	root.Handle("GET /healthz", health(s.Healthy))
 	root.Handle("GET /readyz", health(s.Ready))
-	root.Handle("/", guard.SameSite(guard.Private(mux)))
+	root.Handle("/", guard.SameSite(guard.Private(refusing(mux))))
 	return root
 }
+
+// refusing answers what mux has no pattern for as all else that is refused: 404, or 405 with the methods of the path.
+func refusing(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			mux.ServeHTTP(w, r) // h alone would not know the client of the path
+			return
+		}
+		refused := statusOnly{header: w.Header()}
+		h.ServeHTTP(&refused, r)
+		message := "there is no " + r.URL.Path + " here: see /openapi.json"
+		if allowed := w.Header().Get("Allow"); allowed != "" {
+			message = r.URL.Path + " takes " + allowed + ", not " + r.Method
+		}
+		refuse(w, refused.status, message)
+	})
+}
+
+// statusOnly is a response of which the status is read, and the header goes on.
+type statusOnly struct {
+	header http.Header
+	status int
+}
+
+func (s *statusOnly) Header() http.Header         { return s.header }
+func (s *statusOnly) WriteHeader(status int)      { s.status = status }
+func (s *statusOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // health answers ok, or 503 with the reason. The reason is for whoever restarts the service.
 func health(check func(context.Context) error) http.Handler {

@@ -299,6 +299,25 @@ func TestToken_IsAskedFor(t *testing.T) {
 	}
 }
 
+// TestHandler_NoSuchPath: what is not there is refused in JSON, as all else that is refused, and a path that is says
+// what it takes.
+func TestHandler_NoSuchPath(t *testing.T) {
+	_, url := serve(t, TrainModel(t), DefaultLimits(), "")
+	for _, test := range []struct {
+		method, path, message string
+		status                int
+	}{
+		{"GET", "/v1/models", "there is no /v1/models here: see /openapi.json", http.StatusNotFound},
+		{"GET", "/v1/filter", "/v1/filter takes POST, not GET", http.StatusMethodNotAllowed},
+		{"PATCH", "/v1/clients/x", "/v1/clients/x takes DELETE, GET, HEAD, PUT, not PATCH", http.StatusMethodNotAllowed},
+	} {
+		var answer struct{ Error string }
+		if status := ask(t, test.method, url+test.path, "{}", &answer); status != test.status || answer.Error != test.message {
+			t.Errorf("%s %s: status %d, %q", test.method, test.path, status, answer.Error)
+		}
+	}
+}
+
 // TestOpenAPI_NamesWhatIsServed: every path of the document is answered, references have targets, and the members of its
 // schemas are those of the messages.
 func TestOpenAPI_NamesWhatIsServed(t *testing.T) {
