@@ -18,7 +18,7 @@ func usual() []Usual {
 		{"bounce", "accuracy", 1, .999, 20},
 		{"fhn", "r2_final", .976, .950, 20},
 		{"lorenz", "accuracy", .914, .903, 20},
-		{"maze", "ratio_to_static/10", .0454, .0561, 20},
+		{"maze", "ratio_to_static/10", .0359, .0426, 20},
 		{"maze/bodies", "ratio_to_static/10", .0072, .0095, 20},
 		{"modes", "accuracy", .989, .988, 20},
 		{"nascar", "accuracy", 1, .9997, 20},
