@@ -93,9 +93,11 @@ type document struct {
 }
 
 // newDocument is a file that is to be read. The byte order mark with which editors on Windows begin a file in UTF-8 is
-// no part of its text: the parser would take it for a letter of the first key.
+// no part of its text: the parser would take it for a letter of the first key. Nor are the carriage returns at the ends
+// of its lines: the parser would count a line with a comment twice.
 func newDocument(name string, data []byte) *document {
-	return &document{name: name, text: strings.TrimPrefix(string(data), "\ufeff")}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	return &document{name: name, text: strings.ReplaceAll(text, "\r\n", "\n")}
 }
 
 // read is the node of the whole file.

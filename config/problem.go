@@ -34,7 +34,7 @@ func (o Origin) excerpt() string {
 	}
 	var b strings.Builder
 	for n := max(1, o.Line-2); n <= o.Line; n++ {
-		fmt.Fprintf(&b, "%6d | %s\n", n, strings.TrimRight(lines[n-1], "\r"))
+		fmt.Fprintf(&b, "%6d | %s\n", n, lines[n-1])
 	}
 	fmt.Fprintf(&b, "       | %s^", strings.Repeat(" ", max(0, o.Col-1)))
 	return b.String()

@@ -81,6 +81,22 @@ func TestResolve_TwoBases(t *testing.T) {
 	}
 }
 
+// TestProblems_LineEndings: a file with the line ends of Windows has its problems where they are.
+func TestProblems_LineEndings(t *testing.T) {
+	t.Parallel()
+	text := "# mine\npreset: fhn/smoke # small\n# of the optimiser\noptim:\n  # fast\n  rate: quick\n"
+	said := func(text string) string {
+		_, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "my.yaml", Data: []byte(text)}}})
+		if err == nil || !strings.Contains(err.Error(), "my.yaml:6:9: optim.rate") {
+			t.Errorf("%q: %v", text, err)
+		}
+		return fmt.Sprint(err)
+	}
+	if unix, windows := said(text), said(strings.ReplaceAll(text, "\n", "\r\n")); unix != windows {
+		t.Errorf("got\n%s\nwant\n%s", windows, unix)
+	}
+}
+
 func TestResolve_FileTooLarge(t *testing.T) {
 	_, err := kinds().Resolve(config.Sources{Files: []config.File{{Name: "my.yaml", Data: make([]byte, config.MaxDocument+1)}}})
 	if err == nil || !strings.Contains(err.Error(), "more than the 1048576 allowed") {
