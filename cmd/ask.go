@@ -89,7 +89,7 @@ func (f *asking) check(c *cobra.Command) error {
 		if err := trained.CheckEnding(path); err != nil {
 			return config.Hint(err, "end the name in %s", strings.Join(trained.Endings, ", "))
 		}
-		if err := checkParent(path); err != nil {
+		if err := checkPlace(path); err != nil {
 			return err
 		}
 	}

@@ -257,6 +257,8 @@ func TestAsk_Refuses(t *testing.T) {
 		{"filter own --begin 3", exitUsage, []string{"--begin is about the lines of --in -"}},
 		{"forecast own --out nowhere/x.csv", exitUsage, []string{"there is no folder nowhere", "mkdir -p nowhere"}},
 		{"forecast own --out " + short + "/x.csv", exitUsage, []string{"short.csv is no folder"}},
+		{"forecast own --out " + filepath.Dir(short), exitUsage, []string{"no such format is written"}},
+		{"runs export own -o .", exitUsage, []string{". is a folder; choose another name"}},
 		{"runs export own -o nowhere/x.csv", exitUsage, []string{"there is no folder nowhere"}},
 		{"forecast own --horizon 1000000000", exitUsage, []string{"take", "GiB", "--samples"}},
 		{"simulate own --steps 1000000000", exitUsage, []string{"take", "GiB", "fewer --steps"}},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -146,7 +147,7 @@ func (o target) check(read []string) error {
 		if os.IsPathSeparator(o.path[len(o.path)-1]) { // a folder is made with those above it
 			return nil
 		}
-		return checkParent(o.path)
+		return checkPlace(o.path)
 	}
 	if err != nil {
 		return fmt.Errorf("find the output: %w", err)
@@ -163,11 +164,12 @@ func (o target) check(read []string) error {
 	if !o.force {
 		return config.Usagef("%s exists; choose another name or --force", o.path)
 	}
-	return nil
+	return checkPlace(o.path)
 }
 
-// checkParent returns a usage error if the folder that a file is to be written into is not there.
-func checkParent(path string) error {
+// checkPlace returns a usage error if no file can be written at a path: the folder for it is not there, or something
+// else has its place, of which a file would be no replacement.
+func checkPlace(path string) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
 	switch {
@@ -176,7 +178,13 @@ func checkParent(path string) error {
 	case err == nil && !info.IsDir():
 		return config.Hint(config.Usagef("%s: %s is no folder", path, dir), "choose another name")
 	}
-	return nil
+	switch info, err = os.Stat(path); {
+	case err != nil || info.Mode().IsRegular():
+		return nil
+	case info.IsDir():
+		return config.Usagef("%s is a folder; choose another name", path)
+	}
+	return config.Usagef("%s is a pipe or a device, and a file would take its place; choose another name", path)
 }
 
 // checkFolder returns a usage error unless dir ends in a separator, which says that a folder is meant, and is
@@ -275,11 +283,11 @@ func moveFiles(from, to string) error {
 }
 
 // replaceFile writes a temporary file beside path and renames it to path: whatever fails, an existing file stays
-// whole. An interruption removes the temporary file. All users may read the result, as far as the folder lets them.
+// whole. An interruption removes the temporary file.
 func (a *app) replaceFile(path string, write func(io.Writer) error) (err error) {
 	var f *os.File
 	_, forget, err := a.leftovers.make(func() (string, error) {
-		made, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+		made, err := newBeside(path)
 		if err != nil {
 			return "", err
 		}
@@ -298,11 +306,31 @@ func (a *app) replaceFile(path string, write func(io.Writer) error) (err error) 
 	if err := write(f); err != nil {
 		return errors.Join(err, f.Close())
 	}
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+	if err := f.Close(); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
 	if err := a.leftovers.keep(func() error { return os.Rename(f.Name(), path) }); err != nil {
 		return fmt.Errorf("write the data: %w", err)
 	}
 	return nil
+}
+
+// newBeside makes a hidden file that is to take the place of path. Who may read it is as for any file that the user
+// makes, or, if a file is replaced, as for that one.
+func newBeside(path string) (*os.File, error) {
+	old, err := os.Stat(path)
+	replaces := err == nil && old.Mode().IsRegular()
+	mode := fs.FileMode(0o644)
+	if replaces {
+		mode = old.Mode().Perm()
+	}
+	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:10])
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil || !replaces {
+		return f, err
+	}
+	if err := f.Chmod(mode); err != nil { // what the umask took away
+		return nil, errors.Join(err, f.Close(), os.Remove(name))
+	}
+	return f, nil
 }

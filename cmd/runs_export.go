@@ -151,7 +151,7 @@ func (a *app) exportCSV(name, out string) error {
 	if _, err := store.Load(a.runsDir, name); err != nil {
 		return err
 	}
-	if err := checkParent(out); err != nil {
+	if err := checkPlace(out); err != nil {
 		return err
 	}
 	if err := a.spare(name, []string{out}, nil); err != nil {
