@@ -389,22 +389,14 @@ func TestData_StandardInput(t *testing.T) {
 	}
 }
 
-// A signal ends every data command at once and leaves nothing behind.
+// A signal ends a data command at once and leaves nothing behind. signalsEnd has those that wait for their input.
 func TestData_EndsAtOnce(t *testing.T) {
 	c := newCLI(t)
 	t.Chdir(t.TempDir())
-	fifo := filepath.Join(c.folder(), "never.csv")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{
-		"data info " + fifo, "data convert " + fifo + " out.npz", "data show " + fifo,
-		"data generate fhn --episodes 3000 --length 500 --out out.npz",
-	} {
-		c.signals <- syscall.SIGTERM
-		if r := c.run(strings.Fields(line)...); r.code != exitFailed || !strings.Contains(r.err, "interrupted") {
-			t.Errorf("%s: exit code %d, %s", line, r.code, r.err)
-		}
+	c.signals <- syscall.SIGTERM
+	r := c.run("data", "generate", "fhn", "--episodes", "3000", "--length", "500", "--out", "out.npz")
+	if r.code != exitFailed || !strings.Contains(r.err, "interrupted") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
 	}
 	if left, err := filepath.Glob("*"); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v", left)
@@ -464,6 +456,19 @@ func TestData_PathsThatCannotBeRead(t *testing.T) {
 	}
 	if r := c.run("data", "info", loop); r.code != exitData {
 		t.Errorf("a loop of links: exit code %d, %s", r.code, r.err)
+	}
+	pipe := filepath.Join(c.folder(), "pipe.csv")
+	if err := makePipe(pipe); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"data info " + pipe, "fit " + pipe, "train files env.files=" + pipe} {
+		if r := c.run(strings.Fields(line)...); r.code != exitData || !strings.Contains(r.err, "data convert - own.npz") {
+			t.Errorf("%s: exit code %d, %s", line, r.code, r.err)
+		}
+	}
+	own := c.write("own.csv", pendulum)
+	if r := c.run("data", "convert", own, pipe, "--force"); r.code != exitUsage || !strings.Contains(r.err, "is a pipe") {
+		t.Errorf("a pipe to write: exit code %d, %s", r.code, r.err)
 	}
 	if os.Getuid() == 0 {
 		t.Log("not tested: root may read every file")

@@ -67,7 +67,22 @@ func expand(paths []string) ([]input, error) {
 			add([]input{{path, Unassigned}})
 		}
 	}
-	return all, nil
+	return all, flowing(all)
+}
+
+// flowing returns an *Error if what is to be read is no file but a pipe or a device: a file is opened again and again,
+// and what such a thing gave is gone.
+func flowing(list []input) error {
+	for _, in := range list {
+		info, err := os.Stat(in.path)
+		if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return &Error{
+				File: in.path, Problem: "it is a pipe or a device, which gives its data once, and files are read several times",
+				Remedy: "keep the data in a file: switchyard data convert - own.npz < " + in.path,
+			}
+		}
+	}
+	return nil
 }
 
 // inputsOf are files that all belong to one part.
