@@ -118,7 +118,7 @@ func (c *Coordinator) raiseTerm(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		c.log.Error("the run waits for its disk", "error", err, "remedy", diskRemedy)
+		c.log.Error("the run waits for its disk", "error", err, "remedy", diskRemedy(err))
 		c.observer.Storage(StorageReport{What: "the term", Err: err})
 		select {
 		case <-time.After(pause.next()):
@@ -148,7 +148,7 @@ func (c *Coordinator) openLog(path string) {
 func (c *Coordinator) reportLog() {
 	r := c.history.trouble.report()
 	if r.Err != nil {
-		c.log.Error("log not written", "error", r.Err, "remedy", diskRemedy)
+		c.log.Error("log not written", "error", r.Err, "remedy", diskRemedy(r.Err))
 	} else {
 		c.log.Info("the log is written again", "seconds", r.Seconds)
 	}

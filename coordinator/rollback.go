@@ -28,7 +28,7 @@ func (c *Coordinator) rollBack(step uint64, reason string) (*Checkpoint, error) 
 	// who notes the newest checkpoint does it before it goes
 	c.observer.Rollback(RollbackReport{Step: cp.Step, Reason: reason, Checkpoint: cp})
 	if err = errors.Join(err, store.EndRollback()); err != nil {
-		c.log.Error("the rollback is not on disk", "error", err, "remedy", diskRemedy)
+		c.log.Error("the rollback is not on disk", "error", err, "remedy", diskRemedy(err))
 	}
 	return cp, nil
 }

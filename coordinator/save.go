@@ -7,12 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-ml/switchyard/internal/disk"
 	"github.com/switchyard-ml/switchyard/store/checkpoint"
 )
 
 // diskRemedy is what helps when a file cannot be written.
-const diskRemedy = "free space on the disk of the run's folder, or make it writable; training continues and it is " +
-	"tried again every few seconds"
+func diskRemedy(err error) string {
+	return disk.Remedy(err) + "; training continues and it is tried again every few seconds"
+}
 
 // saver writes checkpoints on a goroutine of its own, one at a time, while the workers compute. A checkpoint that
 // cannot be written waits. It is tried again after a pause, and when the next one is due. A later checkpoint replaces
@@ -86,7 +88,8 @@ func (c *Coordinator) saved(r saved) {
 			s.failing = time.Now()
 		}
 		pause := s.pause.next()
-		c.log.Error("checkpoint not written", "step", r.cmd.state.Step, "error", r.err, "remedy", diskRemedy, "again", pause)
+		c.log.Error("checkpoint not written", "step", r.cmd.state.Step, "error", r.err, "remedy", diskRemedy(r.err),
+			"again", pause)
 		c.observer.Storage(StorageReport{What: what, Err: r.err, Seconds: time.Since(s.failing).Seconds()})
 		// The failed one is the oldest; those that came meanwhile may make it superfluous.
 		queue := []checkpointCommand{r.cmd}

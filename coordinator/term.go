@@ -36,7 +36,7 @@ func readTerm(dir string) (uint64, error) {
 // writeTerm puts a term on disk. Only then may it be used: workers refuse what is of an older one, so a coordinator
 // that was believed dead, and comes back, is not heard by those that its successor has spoken to.
 func writeTerm(d disk.Disk, dir string, term uint64) error {
-	err := disk.MakeFolder(d, dir)
+	err := disk.MakeIn(d, dir)
 	if err == nil {
 		err = disk.Replace(d, filepath.Join(dir, termFile), func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, term)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/switchyard-ml/switchyard/internal/disk"
 )
 
 // trouble is the state of a file that cannot be written at times.
@@ -17,8 +19,8 @@ func (t *trouble) note(log hclog.Logger, err error) {
 	switch {
 	case err != nil && time.Since(t.logged) > saveInterval:
 		t.logged = time.Now()
-		log.Error("record not written", "error", err, "remedy", "free space on the disk; training continues, and the "+
-			"records are written later")
+		log.Error("record not written", "error", err, "remedy", disk.Remedy(err)+
+			"; training continues, and the records are written later")
 	case err == nil && t.err != nil:
 		log.Info("records are written again")
 		t.logged = time.Time{}

@@ -178,14 +178,23 @@ func MakeFolder(d Disk, path string) error {
 		return nil
 	}
 	// From the outermost missing folder inwards; the entry of each is flushed to the disk.
-	parent := filepath.Dir(path)
-	if parent != path {
+	if parent := filepath.Dir(path); parent != path {
 		if err := MakeFolder(d, parent); err != nil {
 			return err
 		}
 	}
-	if err := d.Mkdir(path); err != nil {
-		return err
+	return MakeIn(d, path)
+}
+
+// MakeIn is MakeFolder for a folder whose parent must be there. What belongs to a folder that somebody has moved or
+// removed is not written into a new one.
+func MakeIn(d Disk, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil
 	}
-	return d.SyncFolder(parent)
+	err := d.Mkdir(path)
+	if err == nil {
+		err = d.SyncFolder(filepath.Dir(path))
+	}
+	return err
 }

@@ -66,7 +66,7 @@ func (s *Store) NoteRollback() error {
 	if s.back == nil {
 		return nil
 	}
-	err := disk.MakeFolder(s.disk(), s.Dir)
+	err := disk.MakeIn(s.disk(), s.Dir)
 	if err == nil {
 		err = s.replace(rollbackFile, func(w io.Writer) error { return json.NewEncoder(w).Encode(s.back) })
 	}

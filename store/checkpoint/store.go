@@ -62,7 +62,7 @@ func (s *Store) flush() error {
 // earlier checkpoints stay valid. A file without its manifest may be left behind. It blocks until all is on the
 // disk.
 func (s *Store) Write(cp *Checkpoint, best bool) error {
-	if err := disk.MakeFolder(s.disk(), s.Dir); err != nil {
+	if err := disk.MakeIn(s.disk(), s.Dir); err != nil {
 		return fmt.Errorf("make checkpoint folder: %w", err)
 	}
 	// What an earlier failure has left undone comes first.

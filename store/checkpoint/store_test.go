@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,10 +117,10 @@ func TestStore_PruneSparesForeignFiles(t *testing.T) {
 	}
 }
 
-// Folders that are made are synced into the ones above them, and only then.
+// The folder that is made is synced into the one above it, and only then.
 func TestStore_SyncsNewFolders(t *testing.T) {
 	top := t.TempDir()
-	dir := filepath.Join(top, "run", "checkpoints")
+	dir := filepath.Join(top, "checkpoints")
 	var synced []string
 	s := &Store{Disk: disk.Faulty(disk.System(), func(a disk.Act) (int, error) {
 		if a.Kind == "sync folder" {
@@ -128,12 +129,41 @@ func TestStore_SyncsNewFolders(t *testing.T) {
 		return 0, nil
 	}), Dir: dir}
 	save(t, s, state(1, 0), false)
-	if want := []string{top, filepath.Join(top, "run"), dir, dir}; !slices.Equal(synced, want) {
+	if want := []string{top, dir, dir}; !slices.Equal(synced, want) {
 		t.Errorf("synced %v, want %v", synced, want)
 	}
 	synced = nil
 	save(t, s, state(2, 0), false)
 	if want := []string{dir, dir}; !slices.Equal(synced, want) {
 		t.Errorf("synced %v, want %v", synced, want)
+	}
+}
+
+// TestStore_RunMoved: while the folder of the run is elsewhere, checkpoints are not written into a new one, in which
+// nobody could continue the run. When it is back, they are.
+func TestStore_RunMoved(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	run := filepath.Join(top, "run")
+	if err := os.Mkdir(run, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{Disk: disk.System(), Dir: filepath.Join(run, "checkpoints")}
+	save(t, s, state(1, 0), false)
+	if err := os.Rename(run, run+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Write(state(2, 0), false); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(run); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder in place of the one that was moved: %v", err)
+	}
+	if err := os.Rename(run+"2", run); err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, state(2, 0), false)
+	if cp, _, err := Restore(s.Dir); err != nil || cp.Step != 2 {
+		t.Errorf("checkpoint %+v, %v", cp, err)
 	}
 }
