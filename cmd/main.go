@@ -40,8 +40,8 @@ func Main(r *config.Registry) {
 	a := &app{
 		kinds: r.Kinds(), environ: os.Environ(), signals: signals, invoked: invoked, cores: runtime.GOMAXPROCS(0),
 		in:       os.Stdin,
-		out:      terminal.Fold(output{os.Stdout, signals}, func() int { return columns(os.Stdout) }, invoked),
-		err:      terminal.Fold(output{os.Stderr, signals}, wide, invoked),
+		out:      terminal.Fold(output{file: os.Stdout, signals: signals}, func() int { return columns(os.Stdout) }, invoked),
+		err:      terminal.Fold(output{file: os.Stderr, signals: signals, remarks: true}, wide, invoked),
 		terminal: term.IsTerminal(int(os.Stderr.Fd())), width: wide,
 	}
 	os.Exit(a.run(os.Args[1:]))
@@ -51,12 +51,18 @@ func Main(r *config.Registry) {
 type output struct {
 	file    *os.File
 	signals chan<- os.Signal
+	remarks bool // no results: work goes on without them
 }
 
-// Write writes to the file. The error is errPipe if nobody reads it any more.
+// Write writes to the file. The error is errPipe if nobody reads it any more. Remarks that cannot be written otherwise,
+// as on a full disk, are lost.
 func (o output) Write(p []byte) (int, error) {
 	n, err := o.file.Write(p)
-	if !errors.Is(err, syscall.EPIPE) {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+	case o.remarks:
+		return len(p), nil
+	default:
 		return n, err
 	}
 	select {

@@ -63,6 +63,30 @@ func TestTrain_TerminalEnds(t *testing.T) {
 	}
 }
 
+// TestTrain_LogCannotBeWritten: a training whose log has no room goes on, and its results are printed.
+func TestTrain_LogCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCLI(t)
+	refused, err := os.Open(os.DevNull) // to read: every write fails
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = refused.Close() }()
+	cmd := exec.Command(program, "train", "noise/smoke", "--workers", "1", "--web", "none", "--name", "a", "--runs-dir",
+		c.dir)
+	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), refused
+	if said, err := cmd.Output(); err != nil || !strings.Contains(string(said), "trained") {
+		t.Errorf("%v, %q", err, said)
+	}
+	if info := c.info("a"); info.State != store.Finished {
+		t.Errorf("run %s at step %d", info.State, info.Step)
+	}
+}
+
 // TestEndable_Pipe: a reader that ends asks work to end as often as there are lines, and never aborts it. A command
 // without such work ends at once.
 func TestEndable_Pipe(t *testing.T) {
