@@ -34,13 +34,17 @@ the run folder.`,
 				return a.listProtocols(args[0])
 			}
 			e, err := a.evaluateRun(args[0], f.checkpoint, q)
-			if err != nil {
+			if e == nil {
 				return err
 			}
-			if a.asJSON {
-				return a.printRaw(string(e.Report))
+			if err != nil { // what cannot be kept is told all the same
+				err = config.Hint(err, "the numbers are complete; to keep them, make the folder of the run writable, or evaluate "+
+					"a copy of it")
 			}
-			return a.printEvaluation(e)
+			if a.asJSON {
+				return errors.Join(a.printRaw(string(e.Report)), err)
+			}
+			return errors.Join(a.printEvaluation(e), err)
 		},
 	}
 	a.jsonFlag(c)
@@ -109,8 +113,9 @@ func (a *app) completeProtocols(_ *cobra.Command, args []string, _ string) ([]co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// evaluateRun measures a run at its best or last checkpoint on all cores, and writes the results into its folder. A
-// protocol that the model cannot answer is a usage error.
+// evaluateRun measures a run at its best or last checkpoint on all cores, and writes the results into its folder. What
+// was measured is returned even beside an error, if its files cannot be written. A protocol that the model cannot
+// answer is a usage error.
 func (a *app) evaluateRun(name, which string, q eval.Question) (*trained.Evaluation, error) {
 	run, err := a.open(name, which)
 	if err != nil {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,30 @@ func TestEval_EveryFlag(t *testing.T) {
 	}
 	if strings.Contains(list, "pixels") || strings.Contains(list, "fhn") {
 		t.Errorf("what does not fit is listed:\n%s", list)
+	}
+}
+
+// TestEval_CannotBeKept: who may read a run and not write into its folder is told what was measured.
+func TestEval_CannotBeKept(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t)
+	c.must("train", "fhn/smoke", "--name", "a", "--quiet")
+	numbers, _, _ := strings.Cut(c.must("eval", "a").out, "figure ")
+	for _, folder := range []string{"figures", "tables"} {
+		path := filepath.Join(c.dir, "a", folder)
+		if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		r := c.run("eval", "a")
+		if r.code == exitOK || !strings.HasPrefix(r.out, strings.TrimSpace(numbers)) {
+			t.Errorf("without %s: exit code %d\n%s", folder, r.code, r.out)
+		}
+		if !strings.Contains(r.err, folder) || !strings.Contains(r.err, "the numbers are complete") {
+			t.Errorf("without %s: %s", folder, r.err)
+		}
+		if err := os.Remove(path); err != nil { // it is made anew
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-ml/switchyard/config"
+	"github.com/switchyard-ml/switchyard/envs"
 	"github.com/switchyard-ml/switchyard/eval"
 	"github.com/switchyard-ml/switchyard/eval/figure"
 	"github.com/switchyard-ml/switchyard/internal/disk"
@@ -97,7 +98,8 @@ func fits(p eval.Protocol, q eval.Question) error {
 
 // Evaluate measures the run by the protocol of a question and writes table, report and figure into the folder of the
 // run. It blocks until all is computed. Files of an earlier measurement are replaced, also where it was of another
-// checkpoint or of another number of episodes: the report says of which.
+// checkpoint or of another number of episodes: the report says of which. If the files cannot be written, it returns
+// what was measured beside the error.
 func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 	p, err := Choose(r.config, q)
 	if err != nil {
@@ -120,27 +122,44 @@ func (r *Run) Evaluate(q eval.Question) (*Evaluation, error) {
 		stem, figures = p.Name+"-"+variant, filepath.Join(figures, variant)
 	}
 	tables := filepath.Join(r.folder, "tables")
-	if err := disk.MakeFolder(disk.System(), tables); err != nil {
-		return nil, fmt.Errorf("evaluate: %w", err)
+	fault := disk.MakeFolder(disk.System(), tables)
+	if fault == nil {
+		fault = r.writeRegimes(subject.Recordings, tables)
 	}
-	if err := errors.Join(r.converge(&found, tables), r.writeRegimes(subject.Recordings, tables)); err != nil {
-		return nil, err
-	}
+	fault = errors.Join(fault, r.converge(&found, tables))
 	if p.UsualFor(r.config.Env.Kind) && variant == "" {
 		r.judge(&found)
 	}
-	e := &Evaluation{}
-	if picture, ok := figure.Of(found, r.env); ok {
-		if err := disk.MakeFolder(disk.System(), figures); err != nil {
-			return nil, fmt.Errorf("draw the figure: %w", err)
-		}
-		paths, err := picture.Write(figures)
-		if err != nil {
-			return nil, fmt.Errorf("draw the figure: %w", err)
-		}
-		e.Figure = paths[0]
+	e, err := evaluation(&found, r.checkpoint.Step)
+	if err != nil {
+		return nil, err
 	}
-	return e, e.write(found, r.checkpoint.Step, tables, stem)
+	if fault == nil {
+		e.Figure, fault = draw(found, r.env, figures)
+	}
+	if fault == nil {
+		fault = e.write(found, tables, stem)
+	}
+	if fault != nil {
+		return e, fmt.Errorf("keep what was measured: %w", fault)
+	}
+	return e, nil
+}
+
+// draw writes the figure of a protocol into a folder, and returns its path; empty if the protocol has none.
+func draw(found eval.Findings, env envs.Env, folder string) (string, error) {
+	picture, ok := figure.Of(found, env)
+	if !ok {
+		return "", nil
+	}
+	if err := disk.MakeFolder(disk.System(), folder); err != nil {
+		return "", fmt.Errorf("draw the figure: %w", err)
+	}
+	paths, err := picture.Write(folder)
+	if err != nil {
+		return "", fmt.Errorf("draw the figure: %w", err)
+	}
+	return paths[0], nil
 }
 
 // Metrics is what Evaluate will report of a run of a configuration: names, axes and units. The values mean nothing. It
@@ -209,25 +228,33 @@ func (r *Run) variant(q eval.Question) string {
 	return strings.Join(words, "-")
 }
 
-// write writes the tables for the parameters after the given step. The report is written last:
-// where it is, all is.
-func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) error {
-	var text, curves bytes.Buffer
+// evaluation is what was found for the parameters after the given step.
+func evaluation(found *eval.Findings, at uint64) (*Evaluation, error) {
+	var text bytes.Buffer
 	// Table and report say which parameters were measured.
 	found.Table.Notes = append(found.Table.Notes, fmt.Sprintf("Parameters after step %s.", terminal.Group(at)))
 	found.Report.Metrics = append(found.Report.Metrics, step(at))
 	if len(found.Scores.Rows) > 0 {
 		if err := found.Scores.WriteText(&text); err != nil {
-			return err
+			return nil, err
 		}
 		text.WriteByte('\n')
 	}
-	if err := errors.Join(found.Table.WriteText(&text), found.Curves.WriteCSV(&curves)); err != nil {
-		return err
+	if err := found.Table.WriteText(&text); err != nil {
+		return nil, err
 	}
 	data, err := json.Marshal(found.Report)
 	if err != nil {
-		return fmt.Errorf("encode the report: %w", err)
+		return nil, fmt.Errorf("encode the report: %w", err)
+	}
+	return &Evaluation{Table: text.Bytes(), Report: append(data, '\n'), Numbers: found.Report.Numbers()}, nil
+}
+
+// write writes the tables. The report is written last: where it is, all is.
+func (e *Evaluation) write(found eval.Findings, dir, stem string) error {
+	var curves bytes.Buffer
+	if err := found.Curves.WriteCSV(&curves); err != nil {
+		return err
 	}
 	if len(found.Each.Rows) > 0 {
 		var each bytes.Buffer
@@ -238,7 +265,6 @@ func (e *Evaluation) write(found eval.Findings, at uint64, dir, stem string) err
 			return err
 		}
 	}
-	e.Table, e.Report, e.Numbers = text.Bytes(), append(data, '\n'), found.Report.Numbers()
 	for _, f := range []struct {
 		suffix string
 		data   []byte
