@@ -389,6 +389,18 @@ func TestData_StandardInput(t *testing.T) {
 	}
 }
 
+// TestData_NoPlaceForTemporaryFiles: who has another place for them than there is, is told so.
+func TestData_NoPlaceForTemporaryFiles(t *testing.T) {
+	c := newCLI(t)
+	c.stdin = pendulum
+	missing := filepath.Join(c.folder(), "missing")
+	t.Setenv("TMPDIR", missing)
+	c.environ = []string{"TMPDIR=" + missing}
+	if r := c.run("data", "info", "-"); r.code != exitFailed || !strings.Contains(r.err, "hint: $TMPDIR is for temporary") {
+		t.Errorf("exit code %d, %s", r.code, r.err)
+	}
+}
+
 // A signal ends a data command at once and leaves nothing behind. signalsEnd has those that wait for their input.
 func TestData_EndsAtOnce(t *testing.T) {
 	c := newCLI(t)

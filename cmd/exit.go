@@ -3,6 +3,9 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/hashicorp/go-hclog"
@@ -97,8 +100,8 @@ func (a *app) remark(word, text string) {
 // hint.
 func (a *app) complain(err error) {
 	hint := config.HintOf(err)
-	if hint == "" && errors.Is(err, syscall.ENOTDIR) {
-		hint = "a folder cannot be where a file is: give another name, or move the file away"
+	if hint == "" {
+		hint = a.usualHint(err)
 	}
 	switch {
 	case a.logFormat == "json":
@@ -112,4 +115,20 @@ func (a *app) complain(err error) {
 	default:
 		fmt.Fprintf(a.err, "error: %v\n", err)
 	}
+}
+
+// usualHint is the hint of an error that has none of its own; empty if there is nothing to say.
+func (a *app) usualHint(err error) string {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return "a folder cannot be where a file is: give another name, or move the file away"
+	}
+	var fault *fs.PathError
+	folder := a.getenv("TMPDIR")
+	if folder == "" || !errors.As(err, &fault) {
+		return ""
+	}
+	if fault.Path == folder || strings.HasPrefix(fault.Path, filepath.Join(folder, "switchyard-")) {
+		return "$TMPDIR is for temporary files: set it to a folder that is there and can be written, or unset it"
+	}
+	return ""
 }
