@@ -235,9 +235,11 @@ func TestTake(t *testing.T) {
 func TestTake_WhileKeysAreReplaced(t *testing.T) {
 	dir := t.TempDir()
 	initKeys(t, InitConfig{Dir: dir, Numbered: 2})
-	if _, _, err := Take(dir); err != nil {
+	_, done, err := Take(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer done() // a file that nothing refers to is closed, and its lock is gone
 	if err := Rotate(dir, []string{"1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -255,9 +257,11 @@ func TestTake_WhereNothingCanBeWritten(t *testing.T) {
 		if err := os.Mkdir(filepath.Join(dir, strings.TrimSuffix(want, extension)+lockExtension), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if file, _, err := Take(dir); err != nil || filepath.Base(file) != want {
-			t.Errorf("took %s, %v, want %s", file, err, want)
+		file, done, err := Take(dir)
+		if err != nil || filepath.Base(file) != want {
+			t.Fatalf("took %s, %v, want %s", file, err, want)
 		}
+		defer done()
 	}
 	if _, _, err := Take(dir); !errors.Is(err, ErrTaken) {
 		t.Errorf("a third process: got %v", err)

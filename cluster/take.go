@@ -31,8 +31,8 @@ func number(file string) int {
 func numbered(n int) string { return workerPrefix + strconv.Itoa(n) + extension }
 
 // Take chooses a key for a worker from a folder with numbered ones, worker-1.nk and so on, that no other process has
-// taken. It is taken until release is called, or the process ends. A folder that has only a key for all workers gives
-// that one.
+// taken. It is taken until release is called, nothing refers to release any more, or the process ends. A folder that
+// has only a key for all workers gives that one.
 func Take(dir string) (file string, release func(), err error) {
 	f := &folder{path: dir}
 	list, err := f.workerKeys()
