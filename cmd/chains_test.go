@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,10 +78,6 @@ func TestChains_TrainAndVerify(t *testing.T) {
 func TestChains_Killed(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	run := append(append([]string{}, chainRun...), "model.sweeps=300", "model.burn_in=100", "--quiet")
 	c.must(append(run, "--name", "whole")...)
 	log := filepath.Join(c.dir, "a", store.Log)
@@ -91,8 +86,7 @@ func TestChains_Killed(t *testing.T) {
 		if i > 0 {
 			arguments = []string{"resume", "a", "--quiet"}
 		}
-		cmd := exec.Command(program, append(arguments, "--runs-dir", c.dir)...)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
+		cmd := asProcess(t, append(arguments, "--runs-dir", c.dir)...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

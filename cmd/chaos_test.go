@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -20,6 +21,18 @@ import (
 // asCommand makes this test program behave as the command, so that chaos can start it as broker, coordinator and
 // worker.
 const asCommand = "TEST_AS_COMMAND"
+
+// asProcess is a command line as a process of its own, which is not started yet.
+func asProcess(t *testing.T, arguments ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, arguments...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {

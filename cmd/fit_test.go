@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -148,16 +147,12 @@ func TestFit_NotesOfTheFiles(t *testing.T) {
 // command, and says so. It may have come to its end before.
 func interruptedAtTheEnd(t *testing.T, run string, arguments ...string) {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := os.RemoveAll(run); err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	cmd := exec.Command(program, arguments...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), &said
+	cmd := asProcess(t, arguments...)
+	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +172,7 @@ func interruptedAtTheEnd(t *testing.T, run string, arguments ...string) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	err = <-ended
+	err := <-ended
 	if code := cmd.ProcessState.ExitCode(); err != nil && (code != exitInterrupted || !strings.Contains(said.String(), "the same command continues it")) {
 		t.Errorf("interrupted at the end: exit code %d\n%s", code, said.String())
 	}
@@ -186,12 +181,8 @@ func interruptedAtTheEnd(t *testing.T, run string, arguments ...string) {
 // halted runs a command as a process of its own and kills it when the journal of its sweep has two results.
 func halted(t *testing.T, journal string, arguments ...string) {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(program, arguments...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), os.Stderr
+	cmd := asProcess(t, arguments...)
+	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,15 +17,10 @@ import (
 func TestResume_Killed(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t)
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c.must(append(long, "--name", "whole")...)
 	start := func(arguments ...string) *exec.Cmd {
 		t.Helper()
-		cmd := exec.Command(program, append(arguments, "--runs-dir", c.dir)...)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
+		cmd := asProcess(t, append(arguments, "--runs-dir", c.dir)...)
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

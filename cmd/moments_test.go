@@ -80,14 +80,11 @@ const beforeItBegan = -1
 // how it ended.
 func signalledAfter(c *cli, line string, s os.Signal, after time.Duration) (code int, said string) {
 	c.t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(c.t.Context(), hangLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, strings.Fields(line)...)
-	cmd.Env = append(os.Environ(), asCommand+"=1", "SWITCHYARD_RUNS_DIR="+c.dir)
+	own := asProcess(c.t, strings.Fields(line)...)
+	cmd := exec.CommandContext(ctx, own.Path, own.Args[1:]...)
+	cmd.Env = append(own.Env, "SWITCHYARD_RUNS_DIR="+c.dir)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	if err := cmd.Start(); err != nil {

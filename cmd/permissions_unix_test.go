@@ -13,10 +13,6 @@ import (
 // replaced stays as private or as public as it was.
 func TestOutput_Permissions(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := newCLI(t)
 	private, public := c.write("private.npz", ""), c.write("public.npz", "")
 	if err := os.Chmod(private, 0o600); err != nil {
@@ -31,9 +27,9 @@ func TestOutput_Permissions(t *testing.T) {
 		{public, "077", 0o644},
 	} {
 		// The umask belongs to a whole process.
-		cmd := exec.Command("sh", "-c", "umask "+test.umask+`; exec "$@"`, "sh", program, "data", "generate", "fhn",
-			"--episodes", "1", "--length", "9", "--force", "--out", test.path)
-		cmd.Env = append(os.Environ(), asCommand+"=1")
+		made := asProcess(t, "data", "generate", "fhn", "--episodes", "1", "--length", "9", "--force", "--out", test.path)
+		cmd := exec.Command("sh", append([]string{"-c", "umask " + test.umask + `; exec "$@"`, "sh"}, made.Args...)...)
+		cmd.Env = made.Env
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, said)
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,10 +20,6 @@ import (
 // have no reader.
 func TestTrain_TerminalEnds(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, end := range map[string]func(*os.Process, io.Closer) error{
 		"hangup": func(p *os.Process, _ io.Closer) error { return p.Signal(syscall.SIGHUP) },
 		"reader": func(_ *os.Process, c io.Closer) error { return c.Close() },
@@ -35,9 +30,8 @@ func TestTrain_TerminalEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCLI(t)
-			cmd := exec.Command(program, "train", "fhn/smoke", "train.steps=1000000", "--workers", "1", "--web", "none",
+			cmd := asProcess(t, "train", "fhn/smoke", "train.steps=1000000", "--workers", "1", "--web", "none",
 				"--name", "a", "--runs-dir", c.dir)
-			cmd.Env = append(os.Environ(), asCommand+"=1")
 			said, err := cmd.StderrPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -66,19 +60,15 @@ func TestTrain_TerminalEnds(t *testing.T) {
 // TestTrain_LogCannotBeWritten: a training whose log has no room goes on, and its results are printed.
 func TestTrain_LogCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := newCLI(t)
 	refused, err := os.Open(os.DevNull) // to read: every write fails
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = refused.Close() }()
-	cmd := exec.Command(program, "train", "noise/smoke", "--workers", "1", "--web", "none", "--name", "a", "--runs-dir",
+	cmd := asProcess(t, "train", "noise/smoke", "--workers", "1", "--web", "none", "--name", "a", "--runs-dir",
 		c.dir)
-	cmd.Env, cmd.Stderr = append(os.Environ(), asCommand+"=1"), refused
+	cmd.Stderr = refused
 	if said, err := cmd.Output(); err != nil || !strings.Contains(string(said), "trained") {
 		t.Errorf("%v, %q", err, said)
 	}

@@ -43,7 +43,8 @@ func (a *app) run(arguments []string) int {
 // runs. An unknown format of the log and --quiet together with --verbose are usage errors. Cobra prints neither
 // errors nor usage by itself; run does that.
 func (a *app) rootCommand() *cobra.Command {
-	root := group("switchyard", "Train switching linear dynamical systems on CPUs", `Switchyard trains switching linear dynamical systems with deep variational inference,
+	root := group("switchyard", "Train switching linear dynamical systems on CPUs",
+		`Switchyard trains switching linear dynamical systems with deep variational inference,
 data-parallel on CPUs. Start with:
 
   `+a.invoked+` train fhn`)

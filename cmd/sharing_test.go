@@ -3,7 +3,6 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +14,6 @@ import (
 // parameters are those that one process computes. With another folder, or none, they go through the broker.
 func TestSharedMemory_Processes(t *testing.T) {
 	t.Parallel()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	run := []string{"fhn/smoke"}
 	want := trainedHash(t, run...)
 	for _, share := range []bool{true, false} {
@@ -36,8 +31,8 @@ func TestSharedMemory_Processes(t *testing.T) {
 		}
 		var logs []*buffer
 		for _, id := range []string{"one", "two"} {
-			w := exec.Command(program, "worker", "--id", id, "--slots", "1", "--shared-memory", theirs)
-			w.Env = append(append(os.Environ(), asCommand+"=1"), c.environ...)
+			w := asProcess(t, "worker", "--id", id, "--slots", "1", "--shared-memory", theirs)
+			w.Env = append(w.Env, c.environ...)
 			said := &buffer{}
 			w.Stderr = said
 			logs = append(logs, said)

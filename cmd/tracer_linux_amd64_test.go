@@ -5,7 +5,6 @@ package cmd
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -39,13 +38,9 @@ func (k *killer) run(arguments ...string) int {
 	k.t.Helper()
 	runtime.LockOSThread() // the tracer is a thread
 	defer runtime.UnlockOSThread()
-	program, err := os.Executable()
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	cmd := exec.Command(program, arguments...)
+	cmd := asProcess(k.t, arguments...)
 	cmd.Dir = k.dir
-	cmd.Env = append(os.Environ(), asCommand+"=1", "GOMAXPROCS=2")
+	cmd.Env = append(cmd.Env, "GOMAXPROCS=2")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
 		k.t.Skipf("no process can be traced here: %v", err)
